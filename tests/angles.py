@@ -11,14 +11,14 @@ import polars as pl
 from crowdwise import registry
 from crowdwise.core.answers import Answers, Coder
 from crowdwise.core.describe import common
-from crowdwise.core.estimate import Estimate, WorkerPicture
+from crowdwise.core.estimate import Estimate, WorkerSummary
 from crowdwise.core.kind import Kind
 from crowdwise.core.method import Method
 from crowdwise.core.result import Result, versions
 from crowdwise.core.truth import truth_table
 from crowdwise.core.vocabulary import lookup
 from crowdwise.core.votes import frozen
-from crowdwise.evaluation.scores import Scored, Table
+from crowdwise.evaluation.scores import Scores, Table
 from crowdwise.kinds.hooks import CommonHooks
 from crowdwise.workers.flags import Coefficient, Flag
 from crowdwise.workers.studied import Studied
@@ -97,7 +97,7 @@ class Directions(Estimate):
 
 
 @dataclass(frozen=True, eq=False)
-class Steadiness(WorkerPicture):
+class Steadiness(WorkerSummary):
     rules = {"off": ("m", "f", "amounts")}  # noqa: RUF012
     needed = ("off",)
     off: np.ndarray
@@ -125,35 +125,23 @@ class MeanDirection(Method):
             tasks=votes.tasks,
             workers=votes.workers,
             estimate=Directions(angle),
-            picture=Steadiness(np.bincount(votes.worker, off, votes.n_workers) / n),
+            worker_summary=Steadiness(np.bincount(votes.worker, off, votes.n_workers) / n),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
             versions=versions(),
         )
 
 
-@dataclass(frozen=True)
-class Off(Scored):
-    n: int
-    mean_off: float
-    n_gold_left_out: int = 0
-    truths_without_labels: int = 0
-
-    def rows(self):
-        return [["mean distance in degrees", f"{self.mean_off:.2f}", "–"]]
-
-    def tables(self):
-        return []
-
-    def to_dict(self):
-        return dict(vars(self))
+class Off(Scores):
+    NAMES: ClassVar = {"mean_off": "mean distance in degrees"}
 
 
-def evaluate(found, truth, *, told=None, resamples=0, seed=0):
-    table = truth_table(truth, ("angle",), like=("label",))
+def evaluate(found, truth, *, fit_gold=None, resamples=0, seed=0):
+    table = truth_table(truth, ("angle",), aliases=("label",))
     at, known = lookup(found.tasks, table["task"])
     true = table["angle"].cast(pl.Float64).to_numpy()[known]
-    return Off(int(known.sum()), float(between(found.estimate.angle[at[known]], true).mean()))
+    off = float(between(found.estimate.angle[at[known]], true).mean())
+    return Off(n=int(known.sum()), scores={"mean_off": off})
 
 
 class AngleStudy(Studied):
@@ -165,7 +153,7 @@ class AngleStudy(Studied):
 
 
 def study(votes, result, *, gold=None):
-    off = result.picture.off
+    off = result.worker_summary.off
     flags = [Flag(w, "astray", evidence=f"{o:.0f} degrees off", of="angles")
              for w, o in zip(votes.workers, off, strict=True) if o > 45]  # fmt: skip
     close = Coefficient("closeness", float(np.cos(np.deg2rad(off.mean()))))
@@ -191,7 +179,7 @@ class AngleHooks(CommonHooks):
         return [result.estimate.summary()]
 
     def worker_rows(self, result, limit=5):
-        off = result.picture.off
+        off = result.worker_summary.off
         return ["worker", "off"], [[str(w), f"{o:.1f}"] for w, o in zip(result.workers, off, strict=True)]
 
     def show(self, result):
@@ -208,7 +196,7 @@ KIND = Kind(
     coder=AngleCoder,
     default="mean_direction",
     answers_word="directions",
-    told_by=lambda header: {"angle": "angle"} if "angle" in header else None,
+    detect_columns=lambda header: {"angle": "angle"} if "angle" in header else None,
     dtypes=(pl.Float64(), pl.Int64()),
 )
 CARD = (

@@ -270,7 +270,7 @@ SAMPLES = {
                           options={"question": "Mood{i}", "columns": {"task": "Input.tweet{i}"}}),
     "toloka": Sample("toloka", "e.tsv", TOLOKA, dropped={SKIP: 1, "blank row": 1}),
     "prodigy": Sample("prodigy", "e.jsonl", jsonl(PRODIGY),
-                      dropped={SKIP: 1, GAP: 1, "rejected as a whole, which is no choice": 1}),
+                      dropped={SKIP: 1, GAP: 1, "rejected as a whole, which is not a choice": 1}),
     "prodigy binary": Sample("prodigy", "e.jsonl", jsonl(PRODIGY_BINARY),
                              [("1", "ann", "accept"), ("1", "bob", "reject")], dropped={SKIP: 1}),
     "doccano": Sample("doccano", "e.zip", packed(DOCCANO_FILES), dropped={GAP: 1}),

@@ -19,7 +19,7 @@ import polars as pl
 import crowdwise as cw
 from crowdwise.active.plan import plan
 from crowdwise.active.trials import known_codes
-from crowdwise.kinds.classes.scoring.needs import confusions
+from crowdwise.kinds.classes.scoring.recommendations import confusions
 from crowdwise.stats.information import entropy, expected_gain
 from crowdwise.stats.ties import tie_shares
 

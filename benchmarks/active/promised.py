@@ -1,7 +1,7 @@
 """python -m benchmarks.active promised: what further votes are said to bring, and what they bring.
 
 About two labels a task are kept by chance, the default method is fitted, and every task gets one, two or three of the
-labels that were held back. Promised is the rise of the probability that a label is right (`scoring.needs.gains`), came
+labels that were held back. Promised is the rise of the probability that a label is right (`forecast_gains`), came
 is the rise of the share of right labels after the default method is fitted again. Each set counts the same.
 """
 
@@ -13,14 +13,14 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.active.trials import known_codes
-from crowdwise.kinds.classes.scoring.needs import (
-    MOST,
+from crowdwise.kinds.classes.scoring.recommendations import (
+    MAX_VOTES,
     confusions,
-    gain_ahead,
-    gains,
+    forecast_gain,
+    forecast_gains,
+    label_information,
     labels_per_worker,
-    labels_told,
-    needs,
+    recommend,
 )
 
 from .advice import SETS, drawn, hits
@@ -48,10 +48,10 @@ def one(name: str, seed: int) -> np.ndarray:
     known = np.flatnonzero((truth >= 0) & (left >= MORE))
     fit = cw.Adaptive().fit(kept)
     before, had = hits(fit, truth)[known], kept.labels_per_task.astype(float)
-    promised = gains(kept, fit, needs(kept, fit))
+    promised = forecast_gains(kept, fit, recommend(kept, fit))
     theta, top = confusions(kept, fit), np.argsort(-fit.posterior, axis=1, kind="stable")[:, :2]
-    told = labels_told(kept, theta, np.arange(votes.n_tasks), top)
-    alone = gain_ahead(fit.posterior, had, told, theta, labels_per_worker(kept), MOST, dependence=0.0)
+    told = label_information(kept, theta, np.arange(votes.n_tasks), top)
+    alone = forecast_gain(fit.posterior, had, told, theta, labels_per_worker(kept), MAX_VOTES, dependence=0.0)
     came = []
     for m in range(1, MORE + 1):
         rows = np.concatenate([np.flatnonzero(mask), drawn(np.full(votes.n_tasks, m), votes, held)])

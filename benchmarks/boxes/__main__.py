@@ -18,11 +18,11 @@ HEAD = (
     "[flags, kind by kind](flags.md).\n"
 )
 METHODS = {
-    "box_clusters (default)": cw.BoxClusters(),
-    "box_clusters, overlap .5": cw.BoxClusters(overlap=0.5),
-    "box_hungarian": cw.BoxHungarian(),
-    "box_mean": cw.BoxMean(),
-    "box_mean, plain": cw.BoxMean(plain=True),
+    "box_clusters (default)": cw.boxes.BoxClusters(),
+    "box_clusters, overlap .5": cw.boxes.BoxClusters(overlap=0.5),
+    "box_hungarian": cw.boxes.BoxHungarian(),
+    "box_mean": cw.boxes.BoxMean(),
+    "box_mean, plain": cw.boxes.BoxMean(plain=True),
 }
 SHOWN = ("f1", "precision", "recall", "f1_75", "mean_iou", "count_error")
 

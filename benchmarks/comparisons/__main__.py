@@ -34,7 +34,7 @@ def fit(method: str, name: str) -> Any:
 
 def accuracy_section() -> str:
     """All methods on the open sets."""
-    clean = cw.BradleyTerry().fit(load("convarg"))
+    clean = cw.comparisons.BradleyTerry().fit(load("convarg"))
     draws = [spammed(seed) for seed in range(2)]
     rows = []
     for method in METHODS:
@@ -79,10 +79,10 @@ def planted_section(seeds: int = 20) -> str:
         taus, plain, inside, places = [], [], [], []
         for seed in range(seeds):
             crowd = cw.simulate.scenario(name, tasks=400, workers=30, labels=5, seed=seed)
-            found = cw.Tournament().fit(crowd.votes)
+            found = cw.comparisons.Tournament().fit(crowd.votes)
             true = crowd.truth - crowd.truth.mean()
             taus.append(cw.evaluate(found, crowd.truth_table()).kendall)
-            plain.append(cw.evaluate(cw.BradleyTerry().fit(crowd.votes), crowd.truth_table()).kendall)
+            plain.append(cw.evaluate(cw.comparisons.BradleyTerry().fit(crowd.votes), crowd.truth_table()).kendall)
             inside.append(np.mean((found.score_low <= true) & (true <= found.score_high)))
             rank = np.argsort(np.argsort(-true)) + 1
             places.append(np.all((found.rank_low <= rank) & (rank <= found.rank_high)))

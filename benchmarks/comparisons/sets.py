@@ -40,7 +40,7 @@ def item_truth(name: str) -> pl.DataFrame:
 def pair_truth(name: str) -> pl.DataFrame:
     """task, label of the pairs whose gold winner the source knows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cw.LedgerWarning)  # pairs without a gold winner are left out
+        warnings.simplefilter("ignore", cw.errors.LedgerWarning)  # pairs without a gold winner are left out
         return cw.read_truth(data_folder() / name / "truth.csv")
 
 

@@ -90,7 +90,7 @@ def _masks(crowd: Any) -> Any:
 @cache
 def _true_masks() -> Any:
     crowd = jobs()["masks_planted"].votes
-    truth = cw.outline_votes(crowd.votes.tasks, ["truth"] * len(crowd.truth), crowd.truth).answers
+    truth = cw.outlines.outline_votes(crowd.votes.tasks, ["truth"] * len(crowd.truth), crowd.truth).answers
     x, y = np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5
     return np.stack([fill(truth.of_row(row), x, y) for row in range(len(crowd.truth))])
 

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.evaluation.fairness.cells import cells, confidence_cells
-from crowdwise.evaluation.fairness.labels import dealt
+from crowdwise.evaluation.fairness.group_counts import confidence_cells, count_groups
+from crowdwise.evaluation.fairness.labels import draw_labels
 from crowdwise.evaluation.fairness.maths import fair_labels, rater_p
 from crowdwise.evaluation.guarantee.gold import hashed, place
-from crowdwise.evaluation.guarantee.verdicts import verdicts
+from crowdwise.evaluation.guarantee.verdicts import as_verdicts
 
 from .. import data_folder
 
@@ -59,7 +59,7 @@ def held_out_rows(splits: int = SPLITS) -> list[list[str]]:
     votes, truth = recid()
     known = dict(truth.rows())
     result = cw.DawidSkene().fit(votes)
-    found = verdicts(result, votes)
+    found = as_verdicts(result, votes)
     y = np.array([known[t] for t in found.tasks.to_list()])
     group, _ = found.groups("race")
     out = []
@@ -69,9 +69,11 @@ def held_out_rows(splits: int = SPLITS) -> list[list[str]]:
             order = np.random.default_rng([61, split]).permutation(len(y))
             learn, test = order[: len(y) // 2], order[len(y) // 2 :]
             gold, mine = place({found.tasks[int(t)]: int(y[t]) for t in learn}, found)
-            of = cells(mine, "race", gold)
+            of = count_groups(mine, "race", gold)
             cell, size, chances, owner = confidence_cells(of)
-            code = dealt(fair_labels(size, chances, owner, target, 0.02).x[cell], hashed(of.found.tasks, split))
+            code = draw_labels(
+                fair_labels(size, chances, owner, target, 0.02).x[cell], hashed(of.verdicts.tasks, split)
+            )
             rows.append([*figures(found.label, y, group, test), *figures(code, y, group, test)])
         mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0)
         change = np.array(rows)[:, 7] - np.array(rows)[:, 3]

@@ -16,7 +16,7 @@ from crowdwise import simulate
 from crowdwise.kinds.boxes.simulate import box_crowd
 from crowdwise.kinds.comparisons.simulate import comparison_crowd
 from crowdwise.kinds.numbers.simulate import number_crowd
-from crowdwise.kinds.outlines.simulate import OutlineScenario
+from crowdwise.kinds.outlines.simulate import outline_crowd
 from crowdwise.kinds.rankings.simulate import ranking_crowd
 from crowdwise.kinds.sets.simulate import set_crowd
 from crowdwise.kinds.similarities.simulate import pair_crowd
@@ -111,8 +111,9 @@ def _boxes(s: Shape, rng: np.random.Generator) -> tuple[Any, Told]:
 
 
 def _outlines(s: Shape, rng: np.random.Generator) -> tuple[Any, Told]:
-    shares = {"random": s.random, "idle": s.other}
-    return OutlineScenario("", shares).make(s.tasks, s.workers, None, s.each, seed=int(rng.integers(2**31))), {}
+    return simulate.PlantedOutlines(outline_crowd(
+        s.tasks, s.workers, per_task=s.each, random=s.random, idle=s.other, seed=int(rng.integers(2**31)),
+    )), {}  # fmt: skip
 
 
 def _texts(s: Shape, rng: np.random.Generator) -> tuple[Any, Told]:

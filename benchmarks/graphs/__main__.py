@@ -22,7 +22,7 @@ SEEDS = 3
 def truth_section() -> str:
     return (
         f"Accuracy / log-loss. Links: each task to the {sets.NEIGHBOURS} whose features are most like its own "
-        "(`cw.neighbour_links`), photos by a net's features (labelme), songs by those of a sound library "
+        "(`cw.classes.neighbour_links`), photos by a net's features (labelme), songs by those of a sound library "
         f"(music).\n\n{figures(['', *sets.SETS], sets.rows())}"
     )
 

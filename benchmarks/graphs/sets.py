@@ -31,7 +31,7 @@ def load(name: str) -> tuple[cw.Annotations, pl.DataFrame]:
     rows = pl.read_csv(folder / "labels.csv").with_columns(pl.col("label").cast(pl.String))
     votes = cw.Annotations.from_frame(rows.select("task", "worker", "label"), duplicates="first")
     features = np.load(folder / "features.npz")
-    links = cw.neighbour_links(features["train_task"].tolist(), features["train_x"], k=NEIGHBOURS)
+    links = cw.classes.neighbour_links(features["train_task"].tolist(), features["train_x"], k=NEIGHBOURS)
     truth = pl.read_csv(folder / "truth.csv").select("task", pl.col("label").cast(pl.String))
     return votes.linked(links), truth
 

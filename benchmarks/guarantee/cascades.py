@@ -44,7 +44,7 @@ def cascade_rows(runs: int = RUNS) -> list[list[str]]:
             drawn = cw.draw(both[0], n, seed=run)
             gold = {t: ("fine", "toxic")[truth[t]] for t in drawn.tasks}
             found = cw.cascade(*both, gold=gold, prices=prices, error=alpha, sampling=drawn, seed=run)
-            costs.append([way.cost for way in found.ways])
+            costs.append([way.cost for way in found.strategies])
             unseen = found.table.filter(pl.col("by").is_in(["cheap", "strong"]))
             wrong = unseen["label"].to_numpy() != np.array(["fine", "toxic"])[truth[unseen["task"].to_numpy()]]
             broken += bool(len(wrong)) and bool(wrong.mean() > alpha)

@@ -27,7 +27,7 @@ def accuracies(rng: np.random.Generator, shared: float, for_: str) -> tuple[Figu
     seed, votes = int(rng.integers(2**31)), [_votes(name, code) for name, code in zip("xy", codes, strict=True)]
     drawn = cw.draw(votes[0], GOLD, seed=seed)
     gold = {t: NAMES[truth[t]] for t in drawn.tasks}
-    found = cw.difference(*votes, gold=gold, sampling=drawn, for_=for_, seed=seed)
+    found = cw.difference(*votes, gold=gold, sampling=drawn, population=for_, seed=seed)
     here = float((codes[0] == truth).mean() - (codes[1] == truth).mean())
     return found, here if for_ == "these" else (1 - shared) * 0.05
 
@@ -40,7 +40,7 @@ def shares(rng: np.random.Generator, for_: str) -> tuple[Figure, float]:
     seed = int(rng.integers(2**31))
     drawn = cw.draw(votes[0], GOLD, seed=seed)
     golds = [{t: NAMES[g[t]] for t in drawn.tasks} for g in good]
-    told = {"of": "share:b", "sampling": drawn, "for_": for_, "seed": seed}
+    told = {"metric": "share:b", "sampling": drawn, "population": for_, "seed": seed}
     found = cw.difference(*votes, gold=golds[0], second_gold=golds[1], **told)
     return found, float(good[0].mean() - good[1].mean()) if for_ == "these" else 0.1
 

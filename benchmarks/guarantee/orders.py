@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.evaluation.guarantee.sequential import scale_of
-from crowdwise.evaluation.guarantee.standing import ordered
-from crowdwise.evaluation.guarantee.verdicts import verdicts
+from crowdwise.evaluation.guarantee.order import ordered
+from crowdwise.evaluation.guarantee.sequential import percentile_scale
+from crowdwise.evaluation.guarantee.verdicts import as_verdicts
 
 from .promise import REAL
 
@@ -33,7 +33,7 @@ def views(name: str) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
         warnings.simplefilter("ignore")
         result = cw.method("committee").fit(votes)
         model = cw.method("hierarchical").fit(votes).posterior[np.arange(votes.n_tasks), result.labels]
-        found, _, _ = ordered(verdicts(result, votes), result, votes, "places")
+        found, _, _ = ordered(as_verdicts(result, votes), result, votes, "places")
     truth = dict(zip(data.truth["task"].cast(pl.String), data.truth["label"].cast(pl.String), strict=True))
     true = [truth.get(str(task)) for task in votes.tasks.to_list()]
     known = np.array([t is not None for t in true]) & (votes.labels_per_task > 0)
@@ -41,7 +41,7 @@ def views(name: str) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
     wrong = np.array([a != b for a, b in zip(said, true, strict=True)])[known]
     if len(wrong) < TASKS or wrong.sum() < WRONG:
         return None
-    mean = scale_of(result.confidence).of(result.confidence) + scale_of(model).of(model)
+    mean = percentile_scale(result.confidence).percentile(result.confidence) + percentile_scale(model).percentile(model)
     every = {"committee's confidence": result.confidence, "model's confidence": model, "mean of the places": mean / 2}
     every["lower of the places"] = found.order
     return {key: values[known] for key, values in every.items()}, wrong

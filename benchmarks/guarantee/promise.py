@@ -8,9 +8,15 @@ from functools import cache
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.evaluation.guarantee.sequential import ladder, on_rungs, walk, walk_all, walk_mean
-from crowdwise.evaluation.guarantee.standing import ordered
-from crowdwise.evaluation.guarantee.verdicts import verdicts
+from crowdwise.evaluation.guarantee.order import ordered
+from crowdwise.evaluation.guarantee.sequential import (
+    counts_per_step,
+    fixed_sequence,
+    fixed_sequence_all,
+    ladder,
+    risk_control,
+)
+from crowdwise.evaluation.guarantee.verdicts import as_verdicts
 
 RISK = 0.1
 RUNS, REAL_RUNS = 1000, 300
@@ -45,8 +51,8 @@ def one(confidence: np.ndarray, wrong: np.ndarray, n: int, alpha: float, rng: np
     """(broken, accepted) of the walk and of the naive threshold, judged on the tasks that nobody checked."""
     gold = rng.permutation(len(wrong))[:n]
     threshold, size = ladder(confidence)
-    m, e = on_rungs(threshold, confidence[gold], wrong[gold])
-    last = walk(size, m, e, alpha, RISK).last
+    m, e = counts_per_step(threshold, confidence[gold], wrong[gold])
+    last = fixed_sequence(size, m, e, alpha, RISK).last
     fine = np.flatnonzero((m > 0) & (e <= alpha * m))
     return np.array([_judged(confidence, wrong, gold, threshold, rung, alpha)
                      for rung in (last, fine[-1] if len(fine) else -1)])  # fmt: skip
@@ -91,7 +97,7 @@ def real(name: str, method: str) -> tuple[np.ndarray, np.ndarray]:
         warnings.simplefilter("ignore")
         make, surest = METHODS[method]
         result = make().fit(data.annotations)
-        found, _, _ = ordered(verdicts(result, data.annotations), result, data.annotations, surest)
+        found, _, _ = ordered(as_verdicts(result, data.annotations), result, data.annotations, surest)
     table = result.to_table().select("task", "label").with_columns(confidence=found.order)
     truth = data.truth.rename({"label": "truth"})
     both = table.with_columns(table["task"].cast(str), table["label"].cast(str)).join(
@@ -122,9 +128,9 @@ def other_rows(runs: int = RUNS) -> list[list[str]]:
             confidence, wrong = planted("72 % acceptable", 5000, rng)
             gold = rng.permutation(5000)[:n]
             threshold, _ = ladder(confidence)
-            _, e = on_rungs(threshold, confidence[gold], wrong[gold])
+            _, e = counts_per_step(threshold, confidence[gold], wrong[gold])
             row = []
-            for last in (walk_all(5000, n, e, 0.05, RISK).last, walk_mean(n, e, 0.05).last):
+            for last in (fixed_sequence_all(5000, n, e, 0.05, RISK).last, risk_control(n, e, 0.05).last):
                 inside = confidence >= threshold[last] if last >= 0 else np.zeros(5000, dtype=bool)
                 share = inside.mean()
                 inside[gold] = False
@@ -148,8 +154,8 @@ def looks_rows(runs: int = RUNS) -> list[list[str]]:
             hit = 0
             for n in range(100, 801, 100):
                 gold = order[:n]
-                m, e = on_rungs(threshold_size[0], confidence[gold], wrong[gold])
-                last = walk(threshold_size[1], m, e, 0.05, risk).last
+                m, e = counts_per_step(threshold_size[0], confidence[gold], wrong[gold])
+                last = fixed_sequence(threshold_size[1], m, e, 0.05, risk).last
                 if last >= 0:
                     hit = _judged(confidence, wrong, gold, threshold_size[0], last, 0.05)[0]
                     break

@@ -32,7 +32,7 @@ def million() -> tuple[Verdicts, dict[int, str]]:
 def speed_rows() -> list[list[str]]:
     found, gold = million()
     jobs = {
-        "estimate a share": lambda: cw.estimate(found, gold=gold, of="share:toxic", sampling="random"),
+        "estimate a share": lambda: cw.estimate(found, gold=gold, metric="share:toxic", sampling="random"),
         "accept, error 5 %": lambda: cw.accept(found, gold=gold),
         "accept per class": lambda: cw.accept(found, gold=gold, per="class"),
         "label sets": lambda: cw.label_sets(found, gold=gold),

@@ -9,7 +9,7 @@ import polars as pl
 
 import crowdwise as cw
 from crowdwise.judges.maths import position_both, regression
-from crowdwise.kinds.classes.maths.judges import Rows, group_difference
+from crowdwise.kinds.classes.maths.judges import RaterRows, group_difference
 
 from .. import data_folder
 from . import llmbar
@@ -47,7 +47,7 @@ def raters(runs=400, draws=39, rows_too=60):
     votes = cw.read(data_folder() / "popquorn_offensive" / "labels.csv", kind="classes")
     counts = votes.votes
     task, rater, label = (x.astype(np.int64) for x in (votes.task, votes.worker, votes.label))
-    rows = Rows(task, rater, label, np.ones(len(votes)), counts)
+    rows = RaterRows(task, rater, label, np.ones(len(votes)), counts)
     scores = votes.classes.cast(pl.String).cast(pl.Float64).to_numpy()[:, None]
     by_rater = by_row = 0
     for seed in range(runs):
@@ -56,7 +56,7 @@ def raters(runs=400, draws=39, rows_too=60):
         found = group_difference(rows, group, scores, rng, draws)
         by_rater += found[1][0] <= 0.05
         if seed < rows_too:
-            single = Rows(task, np.arange(len(votes)), label, rows.weight, counts)
+            single = RaterRows(task, np.arange(len(votes)), label, rows.weight, counts)
             by_row += group_difference(single, group[rater], scores, rng, draws)[1][0] <= 0.05
     return by_rater / runs, by_row / min(runs, rows_too)
 

@@ -35,11 +35,11 @@ def one_run(name, spread, seed):
     some, rest = order[:100], order[100:]
     heat = best_temperature(dawid[some], np.eye(3)[truth[some]], np.ones(100), lowest=1.0)
     out = [planted.scores(share, truth), planted.scores(dawid, truth)]
-    out += [planted.scores(cw.GroupAware(groups=groups).fit(votes).posterior, truth)]
+    out += [planted.scores(cw.classes.GroupAware(groups=groups).fit(votes).posterior, truth)]
     out += [planted.scores(soften(dawid, heat), truth, rest)]
     for n in (60, 200):
         gold = {int(t): int(truth[t]) for t in order[:n]}
-        out.append(planted.scores(cw.JudgeStack(seed=seed).fit(votes, gold=gold).posterior, truth, order[n:]))
+        out.append(planted.scores(cw.classes.JudgeStack(seed=seed).fit(votes, gold=gold).posterior, truth, order[n:]))
     n_eff = effective_number(error_correlation((label != truth[:, None]).astype(float)).r)
     return n_eff, np.array(out)
 
@@ -135,7 +135,7 @@ def llmbar_scores(runs=40):
             for seed in range(runs):
                 order = np.random.default_rng(seed).permutation(len(y))
                 gold = {pooled.tasks[int(t)]: pooled.classes[int(y[t])] for t in order[:n]}
-                result = cw.JudgeStack(seed=seed).fit(pooled, gold=gold)
+                result = cw.classes.JudgeStack(seed=seed).fit(pooled, gold=gold)
                 found.append(planted.scores(result.posterior, y, order[n:]))
             out[f"judge_stack, {n} gold, 8 verdicts pooled"] = tuple(np.mean(found, axis=0))
     return out

@@ -71,7 +71,7 @@ def speed_rows():
     read = time.process_time() - began
     gold = {int(t): int(truth[t]) for t in range(1_000)}
     began = time.process_time()
-    cw.JudgeStack().fit(votes, gold=gold)
+    cw.classes.JudgeStack().fit(votes, gold=gold)
     fit = time.process_time() - began
     began = time.process_time()
     cw.judges(votes, gold=gold)

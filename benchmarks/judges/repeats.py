@@ -37,8 +37,8 @@ def repeat_scores(way, runs=RUNS):
             "one repeat": matrices.fit(votes(first)),
             "mode": matrices.fit(votes(modes)),
             "weight 1/R": matrices.fit(votes(table)),
-            "group_aware": cw.GroupAware(groups=groups).fit(votes(alone)),
-            "judge_symbols": cw.JudgeSymbols().fit(votes(table)),
+            "group_aware": cw.classes.GroupAware(groups=groups).fit(votes(alone)),
+            "judge_symbols": cw.classes.JudgeSymbols().fit(votes(table)),
         }
         for name, result in fits.items():
             score = planted.scores(result.posterior, truth)[1], planted.ece(result.posterior, truth)
@@ -60,9 +60,9 @@ def confidence_scores(runs=RUNS):
         product = np.exp(np.einsum("nm,nmk->nk", odds, np.eye(3)[label]))
         fits = {
             "dawid_skene": (cw.DawidSkene(smoothing=0.1).fit(votes).posterior, order),
-            "judge_symbols": (cw.JudgeSymbols().fit(votes).posterior, order),
+            "judge_symbols": (cw.classes.JudgeSymbols().fit(votes).posterior, order),
             "product of stated confidences": (product / product.sum(axis=1, keepdims=True), order),
-            "judge_stack, 200 gold": (cw.JudgeStack(seed=seed).fit(votes, gold=gold).posterior, order[200:]),
+            "judge_stack, 200 gold": (cw.classes.JudgeStack(seed=seed).fit(votes, gold=gold).posterior, order[200:]),
         }
         for name, (posterior, rows) in fits.items():
             found.setdefault(name, []).append(planted.scores(posterior, truth, rows))
@@ -132,7 +132,7 @@ def llmbar_voices(n_gold=60, runs=20):
             rest = order[n_gold:]
             fits = {
                 f"{apart.n_workers} workers, dawid_skene": cw.DawidSkene().fit(apart, gold=gold),
-                "one voice a judge, judge_stack": cw.JudgeStack(seed=seed).fit(pooled, gold=gold),
+                "one voice a judge, judge_stack": cw.classes.JudgeStack(seed=seed).fit(pooled, gold=gold),
             }
             for name, result in fits.items():
                 p = result.posterior[rest]

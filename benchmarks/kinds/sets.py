@@ -108,7 +108,7 @@ def drawn() -> Found:
     """One person against what the others make of the picture."""
     votes = read("polygons_cats", "outlines", duplicates="last")
     votes = votes.take(np.flatnonzero(votes.answers.size > 0))
-    own, n = fit(votes).picture.iou, votes.labels_per_worker
+    own, n = fit(votes).worker_summary.iou, votes.labels_per_worker
     there = np.isfinite(own)
     return float(np.average(own[there], weights=n[there])), np.nan
 

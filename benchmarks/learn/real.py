@@ -120,7 +120,7 @@ def one_label(data: Set, *, only_said: bool) -> cw.Annotations:
     votes, true = data.votes, data.true
     if only_said:
         named = np.bincount(votes.task, weights=votes.label == true[votes.task], minlength=votes.n_tasks) > 0
-        true = np.where(named, true, cw.Hierarchical().fit(votes).posterior.argmax(1))
+        true = np.where(named, true, cw.classes.Hierarchical().fit(votes).posterior.argmax(1))
     labels = [votes.classes[int(code)] for code in true]
     return cw.Annotations.from_arrays(votes.tasks, ["truth"] * len(labels), labels, classes=votes.classes)
 

@@ -16,7 +16,7 @@ import polars as pl
 import torch
 
 from crowdwise.kinds.classes.learn.cards import LEARNERS
-from crowdwise.kinds.numbers.kind import number_votes
+from crowdwise.kinds.numbers.answers import number_votes
 from crowdwise.kinds.numbers.learn.crowd import Lines, NumberCrowd, Units, settle, truth
 from crowdwise.learn import CrowdRegressor
 

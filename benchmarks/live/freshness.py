@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdwise.server.acts import annotate
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import annotate
 from crowdwise.server.live.fits import fit_arrays, rows_of
 from crowdwise.server.live.state import GROWTH
 from crowdwise.server.project import Project
-from crowdwise.server.settler import Settler
+from crowdwise.server.refitter import Refitter
 
 from .kept import keep, section
 from .restart import CLASSES, TASKS, WORKERS, filled, said_by
@@ -93,40 +93,40 @@ def timed(folder, token, rng):
             each.stop()
 
 
-def _more(shift, rows):
+def _more(batch, rows):
     for task, worker, said in rows:
         key = f"more {task} {worker}"
-        annotate.label(shift, worker, annotate.Said(f"t{task}", CLASSES[said], key, "b", trusted=True))
+        annotate.label(batch, worker, annotate.Submission(f"t{task}", CLASSES[said], key, "b", trusted=True))
 
 
 def prepared(folder, rng):
     """A project that was rebased on a fit and has grown by a twentieth since; an admin's token."""
     filled(folder, round(EVENTS / (1 + GROWTH)))
     with Project(folder) as project:
-        Settler(project, start=False).once(now=True)
-        live = project.desk.live
+        Refitter(project, start=False).once(now=True)
+        live = project.queue.live
         while live.last < EVENTS:
             n = min(1_000, EVENTS - live.last)
             task, worker = rng.integers(TASKS, size=n), rng.integers(WORKERS, size=n)
             said = said_by(rng, task, worker)
             rows = list(zip(task.tolist(), worker.tolist(), said.tolist(), strict=True))
-            project.desk.do(lambda s, rows=rows: _more(s, rows))
+            project.queue.do(lambda s, rows=rows: _more(s, rows))
         project.snapshot()
-        return project.desk.do(lambda s: issue(s, "admin")[1])
+        return project.queue.do(lambda s: issue(s, "admin")[1])
 
 
 def distances(folder):
     """How far the live model is from the method's fit of all answers, and from a fit of its own."""
     with Project(folder) as project:
-        live = project.desk.live
+        live = project.queue.live
         online = live.session.model.posterior
         touched = np.isin(np.arange(len(online)), sorted(live.touched))
-        settled = fit_arrays(rows_of(live))["posterior"]
+        baseline = fit_arrays(rows_of(live))["posterior"]
         live.session.model.settle(max_rounds=ROUNDS)
         own = live.session.model.posterior
-    known = ~np.isnan(settled).any(axis=1)
+    known = ~np.isnan(baseline).any(axis=1)
     out = {}
-    for name, other in (("refit", settled), ("own", own)):
+    for name, other in (("refit", baseline), ("own", own)):
         same = online.argmax(axis=1) == other.argmax(axis=1)
         out[name] = float(same[known].mean())
         out[f"{name}_most"] = float(np.abs(online - other)[known].max())

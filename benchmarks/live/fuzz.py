@@ -13,9 +13,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
 
@@ -36,9 +36,9 @@ def project_in(folder):
     create(folder, Config("Which?", classes=("a", "b"), cap=3))
     project = Project(folder)
     load_tasks(project, [{"id": f"t{i}", "payload": {"text": f"text {i}"}} for i in range(5)])
-    secret = project.desk.do(lambda s: issue(s, "admin", manage.add_worker(s, "w0"))[1])
+    secret = project.queue.do(lambda s: issue(s, "admin", manage.add_worker(s, "w0"))[1])
     for name in ("w1", "w2"):
-        project.desk.do(lambda s, name=name: issue(s, "annotate", manage.add_worker(s, name)))
+        project.queue.do(lambda s, name=name: issue(s, "annotate", manage.add_worker(s, name)))
     return project, secret
 
 

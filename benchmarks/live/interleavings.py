@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from crowdwise.server.acts import annotate, manage
+from crowdwise.server.commands import annotate, manage
 from crowdwise.server.config import Config
 from crowdwise.server.problems import Problem
 from crowdwise.server.project import Project, create, load_tasks
@@ -57,7 +57,7 @@ def made(folder, address):
     with Project(folder, clock=lambda: BEGIN) as first:
         load_tasks(first, [{"id": f"t{i}", "payload": {"text": "x"}} for i in range(TASKS)])
         for i in range(WORKERS):
-            first.desk.do(lambda s, i=i: manage.add_worker(s, f"w{i}"))
+            first.queue.do(lambda s, i=i: manage.add_worker(s, f"w{i}"))
 
 
 class Machine(RuleBasedStateMachine):
@@ -83,14 +83,14 @@ class Machine(RuleBasedStateMachine):
 
     def do(self, desk, act, *given):
         try:
-            return self.desks[desk].desk.do(lambda shift: act(shift, *given))
+            return self.desks[desk].queue.do(lambda batch: act(batch, *given))
         except Problem as problem:
             if problem.status >= 500:
                 raise
             return None
 
     # ---------------------------------------------------------------- what happens
-    @rule(desk=DESK, who=WHO, n=st.integers(1, 3))
+    @rule(queue=DESK, who=WHO, n=st.integers(1, 3))
     def take(self, desk, who, n):
         before = self.in_hand()
         got = self.do(desk, annotate.take, who, n)
@@ -100,10 +100,10 @@ class Machine(RuleBasedStateMachine):
                 others = {w for (u, w) in before if u == task} | {w for (u, w) in self.counted if u == task}
                 assert len(others | {who}) <= self.cap
 
-    @rule(desk=DESK, who=WHO, task=WHAT, said=SAID, trusted=st.booleans())
+    @rule(queue=DESK, who=WHO, task=WHAT, said=SAID, trusted=st.booleans())
     def answer(self, desk, who, task, said, trusted):
         self.key += 1
-        given = annotate.Said(f"t{task}", said, f"k{self.key}", f"{task} {said}", trusted=trusted)
+        given = annotate.Submission(f"t{task}", said, f"k{self.key}", f"{task} {said}", trusted=trusted)
         got = self.do(desk, annotate.label, who, given)
         if got is not None:
             self.took(who, task, said, got[1]["status"])
@@ -115,7 +115,7 @@ class Machine(RuleBasedStateMachine):
         if status != "surplus":
             self.counted.add((task, who))
 
-    @rule(desk=DESK, data=st.data())
+    @rule(queue=DESK, data=st.data())
     def repeat(self, desk, data):
         if self.receipts:
             who, given, before = self.receipts[data.draw(st.sampled_from(sorted(self.receipts)))]
@@ -123,7 +123,7 @@ class Machine(RuleBasedStateMachine):
             assert not new
             assert again == before
 
-    @rule(desk=DESK, who=WHO, task=st.none() | WHAT)
+    @rule(queue=DESK, who=WHO, task=st.none() | WHAT)
     def undo(self, desk, who, task):
         self.key += 1
         got = self.do(desk, annotate.undo, who, None if task is None else f"t{task}", f"k{self.key}", "u")
@@ -134,7 +134,7 @@ class Machine(RuleBasedStateMachine):
             assert self.current.pop(gone) == got[1]["answer"]
             self.counted.discard(gone)
 
-    @rule(desk=DESK, who=WHO, task=WHAT)
+    @rule(queue=DESK, who=WHO, task=WHAT)
     def skip(self, desk, who, task):
         self.key += 1
         self.do(desk, annotate.skip, who, f"t{task}", "", f"k{self.key}", "s")
@@ -143,21 +143,21 @@ class Machine(RuleBasedStateMachine):
     def time_runs(self, seconds):
         self.now += seconds
 
-    @rule(desk=DESK, cap=st.integers(1, 3))
+    @rule(queue=DESK, cap=st.integers(1, 3))
     def another_cap(self, desk, cap):
         self.do(desk, manage.change, {"cap": cap})
         self.cap = cap
 
-    @rule(desk=DESK, task=WHAT, said=st.none() | SAID)
+    @rule(queue=DESK, task=WHAT, said=st.none() | SAID)
     def known(self, desk, task, said):
         self.do(desk, manage.set_gold, f"t{task}", said)
         (self.gold.discard if said is None else self.gold.add)(task)
 
-    @rule(desk=DESK, who=WHO, on=st.booleans())
+    @rule(queue=DESK, who=WHO, on=st.booleans())
     def pause(self, desk, who, on):
         self.do(desk, *((manage.pause, f"w{who}", "why") if on else (manage.resume, f"w{who}")))
 
-    @rule(desk=DESK)
+    @rule(queue=DESK)
     def restart(self, desk):
         self.desks[desk].close()
         self.desks[desk] = self.ground.open(desk, lambda: self.now)
@@ -165,15 +165,15 @@ class Machine(RuleBasedStateMachine):
     # ---------------------------------------------------------------- what holds
     def in_hand(self, look=str):
         """Pairs that either desk holds, both brought up to date first; the first has a look at what is stored."""
-        self.desks[1].desk.do(str)
-        self.seen = self.desks[0].desk.do(look)
-        one, two = (set(each.desk.live.leases.held) for each in self.desks)
+        self.desks[1].queue.do(str)
+        self.seen = self.desks[0].queue.do(look)
+        one, two = (set(each.queue.live.leases.held) for each in self.desks)
         assert one == two
         return one
 
     @invariant()
     def holds(self):
-        self.in_hand(lambda shift: shift.query(STORED).all())
+        self.in_hand(lambda batch: batch.query(STORED).all())
         of = {what: [row for row in self.seen if row.what == what] for what in ("event", "current", "lease")}
         assert sorted(row.id for row in of["event"]) == list(range(1, len(of["event"]) + 1))
         lent = [(row.task, row.worker) for row in of["lease"]]
@@ -183,11 +183,11 @@ class Machine(RuleBasedStateMachine):
         assert {pair: each["answer"] for pair, each in found.items()} == self.current
         assert {pair for pair, each in found.items() if each["status"] != "surplus"} == self.counted
         for each in self.desks:
-            self.follows(each.desk.live)
+            self.follows(each.queue.live)
         self.cap_holds()
 
     def follows(self, live):
-        chains = live.session.model.chains
+        chains = live.session.model.answer_lists
         task, worker, _, _ = chains.rows()
         assert set(zip(task.tolist(), worker.tolist(), strict=True)) == self.counted
         assert live.n_answers == len(self.counted)

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowdwise.server.acts import manage
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
 from crowdwise.server.run import run
@@ -203,7 +203,7 @@ def prepared(folder, database=None):
     with Project(folder) as project:
         load_tasks(project, [{"id": f"t{i}", "payload": {"text": f"text {i}"}} for i in range(TASKS)])
         return [
-            project.desk.do(lambda s, i=i: issue(s, "annotate", manage.add_worker(s, f"w{i}"))[1])
+            project.queue.do(lambda s, i=i: issue(s, "annotate", manage.add_worker(s, f"w{i}"))[1])
             for i in range(WORKERS)
         ]
 

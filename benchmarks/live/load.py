@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from crowdwise.active.answer_lists import Chains
+from crowdwise.active.answer_lists import AnswerLists
 
 from .. import DOCS, ROOT
 from ..markdown import figures, write_section
@@ -230,7 +230,7 @@ def flat(grown: float) -> str:
 
 def kept_of_an_answer() -> int:
     """Bytes of an answer in the model's tables."""
-    chains = Chains(2)
+    chains = AnswerLists(2)
     return sum(getattr(chains, name).itemsize for name in ("after", "counted", "who", "said", "weight", "own"))
 
 

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import sqlalchemy as sa
 
-from crowdwise.server.acts import annotate, manage
+from crowdwise.server.commands import annotate, manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
-from crowdwise.server.settler import SNAPSHOT
+from crowdwise.server.refitter import SNAPSHOT
 from crowdwise.server.store import tables as t
 from crowdwise.server.store.log import Event
 
@@ -55,14 +55,14 @@ def filled(folder, n_events, seed=0):
     rng = np.random.default_rng(seed)
     with Project(folder) as project:
         load_tasks(project, [{"id": f"t{i}", "payload": {"text": f"text {i}"}} for i in range(TASKS)])
-        project.desk.do(lambda s: [manage.add_worker(s, f"w{i}") for i in range(WORKERS)], timeout=600)
-        live, first = project.desk.live, project.desk.live.last + 1
+        project.queue.do(lambda s: [manage.add_worker(s, f"w{i}") for i in range(WORKERS)], timeout=600)
+        live, first = project.queue.live, project.queue.live.last + 1
         n = n_events - live.last
         pair = rng.choice(TASKS * WORKERS, size=n, replace=False)
         task, worker = pair // WORKERS, pair % WORKERS
         said = said_by(rng, task, worker, seed)
         # The desk takes over what it finds in the log: it must have it before, and in its own thread.
-        project.desk.do(lambda _: _known(live, task, worker, said, n_events), write=False, timeout=600)
+        project.queue.do(lambda _: _known(live, task, worker, said, n_events), write=False, timeout=600)
         with project.database.writer.begin() as connection:
             for at in range(0, n, 50_000):
                 part = slice(at, at + 50_000)
@@ -77,7 +77,7 @@ def _known(live, task, worker, said, n_events):
         live.session.model.update(*row)
         live.crowd.workers[row[1]].answers += 1
     live.session.spent, live.last, live.at = float(len(task)), n_events, AT
-    live.session.board.renew()
+    live.session.task_index.renew()
 
 
 def _row(number, task, worker, said):
@@ -85,10 +85,10 @@ def _row(number, task, worker, said):
     return Event(number, "label", AT, task, worker, answer, 900, None, f"{task} {worker}", "b").row("main")
 
 
-def _all(shift, rows):
+def _all(batch, rows):
     for task, worker, said in rows:
         key = f"again {task} {worker}"
-        annotate.label(shift, worker, annotate.Said(f"t{task}", CLASSES[said], key, "b", trusted=True))
+        annotate.label(batch, worker, annotate.Submission(f"t{task}", CLASSES[said], key, "b", trusted=True))
 
 
 def measure(n_events, tail):
@@ -100,8 +100,8 @@ def measure(n_events, tail):
         rng = np.random.default_rng(1)
         with Project(folder) as project:  # closed without a snapshot: as if it had been killed so many events after one
             rows = [(int(rng.integers(TASKS)), i % WORKERS, int(rng.integers(4))) for i in range(tail)]
-            project.desk.do(lambda s: _all(s, rows), timeout=600)
-            out["tail"] = project.desk.live.last - at
+            project.queue.do(lambda s: _all(s, rows), timeout=600)
+            out["tail"] = project.queue.live.last - at
         out["killed"] = _start(folder)
         return out
     finally:

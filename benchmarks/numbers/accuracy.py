@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from crowdwise.kinds.numbers import maths as numbers
-from crowdwise.kinds.numbers.maths.rows import Fit
+from crowdwise.kinds.numbers.maths.rows import NumberFit
 
 from .sets import CONSTANT, SETS, load, score
 
@@ -30,7 +30,7 @@ DRAWS = 1000
 
 
 @cache
-def fit(method: str, name: str) -> Fit:
+def fit(method: str, name: str) -> NumberFit:
     """Each fit once."""
     return METHODS[method](load(name)[0])
 

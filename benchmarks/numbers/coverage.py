@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gaussian_interval, gold_margin, interval
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.simulate import number_crowd
 
 from .accuracy import METHODS, fit
@@ -41,7 +41,7 @@ def _summary(found: list[np.ndarray]) -> list[str]:
 
 
 def _with_gold(
-    method: str, name: str, rows: Rows, truth: np.ndarray, known: np.ndarray, seed: int, folds: bool
+    method: str, name: str, rows: NumberRows, truth: np.ndarray, known: np.ndarray, seed: int, folds: bool
 ) -> tuple[float, float]:
     picked = np.random.default_rng(seed).permutation(known)
     gold = np.full(len(truth), np.nan)
@@ -73,7 +73,7 @@ def planted_rows(seeds: int = 5) -> list[list[str]]:
         found = []
         for seed in range(seeds):
             crowd = number_crowd(1600, 40, per_task=5, seed=seed, **options)
-            rows = Rows(crowd.task, crowd.worker, crowd.value, None, 1600, 40)
+            rows = NumberRows(crowd.task, crowd.worker, crowd.value, None, 1600, 40)
             ours, mean = numbers.combined(rows), numbers.mean(rows)
             inside = _inside(gaussian_interval(ours.mean, ours.variance), crowd.truth, np.arange(1600))
             error = [np.sqrt(np.mean((f.mean - crowd.truth) ** 2)) for f in (ours, mean)]

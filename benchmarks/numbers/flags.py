@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from crowdwise.kinds.numbers import maths as numbers
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.maths.workers import quality
 from crowdwise.kinds.numbers.simulate import NumberCrowd, number_crowd
 
@@ -16,13 +16,13 @@ MIXED = {"constant": 0.1, "random": 0.1, "reversed": 0.1, "copier": 0.1}
 FLAGS = ("constant", "random", "reversed", "copying")
 
 
-def planted(steps: tuple[float, ...], seed: int, **shares: float) -> tuple[Rows, NumberCrowd]:
+def planted(steps: tuple[float, ...], seed: int, **shares: float) -> tuple[NumberRows, NumberCrowd]:
     """Thirty workers on a scale from 0 to 100, eight answers a task."""
     crowd = number_crowd(
         300, 30, per_task=8, centre=50, scale=20, slope=0.15, noise=(0.2, 1.0), steps=steps,
         limits=(0, 100) if steps else None, seed=seed, **shares,
     )  # fmt: skip
-    return Rows(crowd.task, crowd.worker, crowd.value, None, 300, 30), crowd
+    return NumberRows(crowd.task, crowd.worker, crowd.value, None, 300, 30), crowd
 
 
 def counts(steps: tuple[float, ...], seed: int, **shares: float) -> Counter[tuple[str, str]]:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 
 from .. import data_folder
 
@@ -20,7 +20,7 @@ CONSTANT = "relevance4"
 
 
 @cache
-def load(name: str) -> tuple[Rows, np.ndarray]:
+def load(name: str) -> tuple[NumberRows, np.ndarray]:
     """Rows and truth[task], NaN where it is not known."""
     folder = data_folder() / name
     columns = [pl.col("task").cast(pl.String), pl.col("label").cast(pl.Float64)]
@@ -31,7 +31,7 @@ def load(name: str) -> tuple[Rows, np.ndarray]:
         for name, seen in (("task", tasks), ("worker", workers))
     )
     order = np.lexsort((worker, task))
-    rows = Rows(task[order], worker[order], votes["label"].to_numpy()[order], None, len(tasks), len(workers))
+    rows = NumberRows(task[order], worker[order], votes["label"].to_numpy()[order], None, len(tasks), len(workers))
     truth = pl.read_csv(folder / "truth.csv").select(columns).unique("task")
     known = pl.DataFrame({"task": tasks}).join(truth, on="task", how="left", maintain_order="left")["label"]
     return rows, known.fill_null(np.nan).to_numpy()

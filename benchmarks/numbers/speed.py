@@ -8,19 +8,19 @@ from collections.abc import Callable
 import numpy as np
 
 from crowdwise.kinds.numbers import maths as numbers
-from crowdwise.kinds.numbers.maths.passes import Message, Space
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.passes import Message, ShardedRows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 
 TASKS, WORKERS, ANSWERS = 200_000, 10_000, 1_000_000
 
 
-def crowd() -> Rows:
+def crowd() -> NumberRows:
     """A million answers of ten thousand workers."""
     rng = np.random.default_rng(0)
     task = np.repeat(np.arange(TASKS, dtype=np.int32), ANSWERS // TASKS)
     worker = rng.integers(WORKERS, size=ANSWERS).astype(np.int32)
     value = rng.normal(size=TASKS)[task] + rng.normal(size=WORKERS)[worker] / 3 + rng.normal(size=ANSWERS)
-    return Rows(task, worker, value, None, TASKS, WORKERS)
+    return NumberRows(task, worker, value, None, TASKS, WORKERS)
 
 
 def least(run: Callable[[], object], times: int = 7) -> float:
@@ -33,7 +33,7 @@ def least(run: Callable[[], object], times: int = 7) -> float:
     return min(out)
 
 
-def floor(rows: Rows) -> Callable[[], object]:
+def floor(rows: NumberRows) -> Callable[[], object]:
     """Four bincounts."""
 
     def run() -> None:
@@ -53,7 +53,7 @@ def speed_rows() -> list[list[str]]:
     out = []
     for name, message in (("gaussian, one pass", plain), ("gaussian with slopes, one pass", sloped)):
         for compiled in (True, False):
-            space = Space.of(rows, None, compiled=compiled)
+            space = ShardedRows.of(rows, None, compiled=compiled)
             space.accumulate(message)
             way = "compiled" if compiled else "plain numpy"
             out.append([f"{name}, {way}", f"{least(lambda s=space, m=message: s.accumulate(m)) / base:.2f}"])
@@ -64,7 +64,7 @@ def speed_rows() -> list[list[str]]:
         "combined": numbers.combined,
     }
     numbers.combined(
-        Rows(rows.task[:50_000], rows.worker[:50_000], rows.value[:50_000], None, TASKS, WORKERS)
+        NumberRows(rows.task[:50_000], rows.worker[:50_000], rows.value[:50_000], None, TASKS, WORKERS)
     )  # compiles
     for name, method in wholes.items():
         out.append([f"{name}, whole fit", f"{least(lambda m=method: m(rows), 1) / base:,.0f}"])

@@ -32,7 +32,7 @@ def score_rows() -> list[list[str]]:
 def errors(tasks: int, seed: int) -> tuple[float, float]:
     """Root mean squared error of biases (in steps) and of the scales' logarithms, the common offset left in."""
     crowd = PlantedOrder(ordered_crowd(tasks, 20, 5, per_task=5, seed=seed), 5)
-    found = cw.OrdinalTypes().fit(crowd.votes).extra
+    found = cw.ordered.OrdinalTypes().fit(crowd.votes).extra
     bias = found["bias"] - crowd.planted.bias
     scale = np.log(found["scale"]) - np.log(crowd.planted.scale)
     return float(np.sqrt((bias**2).mean())), float(np.sqrt((scale**2).mean()))

@@ -28,7 +28,7 @@ def agreement_section() -> str:
     for name in METHODS:
         line = [name]
         for some in (drew, votes):
-            picture = cw.method(name, pixels=10_000).fit(some).picture
+            picture = cw.method(name, pixels=10_000).fit(some).worker_summary
             n, known = some.labels_per_worker, np.isfinite(picture.iou)
             line.append(f"{np.average(picture.iou[known], weights=n[known]):.3f}")
         rows.append(line)

@@ -84,7 +84,7 @@ def crowds() -> Iterator[tuple[str, str, int, Any, Any]]:
                             marks = drawn(things, of, how, float(noise[w]), rng)
                             task.append(t), worker.append(w), said.append([p.round(2).tolist() for p in marks])
                     truth = np.stack([mask([outline(t, 0.0, rng) for t in things]) for things in pictures])
-                    yield of, bad, looks, cw.outline_votes(task, worker, said, tasks=range(PICTURES)), truth
+                    yield of, bad, looks, cw.outlines.outline_votes(task, worker, said, tasks=range(PICTURES)), truth
 
 
 def mask(polygons: list[Any]) -> Any:

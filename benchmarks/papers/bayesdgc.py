@@ -20,8 +20,11 @@ from .sentences import sentences
 from .verdict import judged
 
 AGGREGATORS = {
-    "MV": cw.MajorityVote(), "DS": cw.DawidSkene(), "minimax_entropy": cw.MinimaxEntropy(), "bayes_gc": cw.BayesGC(),
-}  # fmt: skip
+    "MV": cw.MajorityVote(),
+    "DS": cw.DawidSkene(),
+    "minimax_entropy": cw.classes.MinimaxEntropy(),
+    "bayes_gc": cw.classes.BayesGC(),
+}
 METHODS = ("MV", "DS", "minimax_entropy", "raykar", "bayes_gc", "bayes_dgc")
 I8 = npt.NDArray[np.int64]
 F8 = npt.NDArray[np.float64]

@@ -22,9 +22,9 @@ def infer(name: str, votes: cw.Annotations, model: Alpha) -> cw.Result:
     if name == "MV":
         return cw.MajorityVote().fit(votes)
     if name == "BP one-coin":
-        return cw.BeliefPropagation(prior="one_coin", prior_right=model[0], prior_wrong=model[1]).fit(votes)
+        return cw.classes.BeliefPropagation(prior="one_coin", prior_right=model[0], prior_wrong=model[1]).fit(votes)
     coin: Literal["one", "two"] = "one" if "one" in name else "two"
-    return cw.MeanField(coin=coin, prior_diagonal=model[0], prior_off=model[1]).fit(votes)
+    return cw.classes.MeanField(coin=coin, prior_diagonal=model[0], prior_off=model[1]).fit(votes)
 
 
 class _Inference(Experiment):

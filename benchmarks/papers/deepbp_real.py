@@ -87,7 +87,7 @@ worker integrated out."""
         parts = (np.searchsorted(seen, votes.task[use]), votes.worker[use], votes.label[use])
         said = cw.Annotations.from_arrays(*parts, classes=[0, 1])
         if cell["method"] == TWO:
-            model = cw.BeliefPropagation(prior="two_coin", prior_right=2.0, prior_wrong=cell["alpha2"])
+            model = cw.classes.BeliefPropagation(prior="two_coin", prior_right=2.0, prior_wrong=cell["alpha2"])
             labels = model.fit(said).labels
         else:
             labels = infer(cell["method"], said, (2.0, cell["alpha2"])).labels

@@ -45,7 +45,9 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
         n = 200 if scale == "smoke" else 1000
         votes, truth = regular_crowd(cell["seed"], (2.0, 1.0), spammers=1, n=n)
         if cell["method"] == MANY:
-            model = cw.MeanField(coin="two", prior_diagonal=2, prior_off=cell["alpha2"], n_init=10, seed=cell["seed"])
+            model = cw.classes.MeanField(
+                coin="two", prior_diagonal=2, prior_off=cell["alpha2"], n_init=10, seed=cell["seed"]
+            )
             result = model.fit(votes)
         else:
             result = infer(cell["method"], votes, (2.0, cell["alpha2"]))
@@ -140,11 +142,11 @@ same two-coin prior and for the one-coin prior that made the crowd (Liu et al. 2
         n, (a, b) = (200 if scale == "smoke" else 1000), cell["truth"]
         votes, truth = regular_crowd(cell["seed"], (a, b), n=n)
         if cell["method"] == "samples":
-            model = cw.BeliefPropagation(
+            model = cw.classes.BeliefPropagation(
                 prior="dirichlet", prior_right=a, prior_wrong=b, n_samples=cell["samples"], seed=cell["seed"]
             )
         else:
-            model = cw.BeliefPropagation(prior=cell["method"], prior_right=a, prior_wrong=b)
+            model = cw.classes.BeliefPropagation(prior=cell["method"], prior_right=a, prior_wrong=b)
         return {"accuracy": float((model.fit(votes).labels == truth).mean())}
 
     def tables(self, rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

@@ -52,7 +52,7 @@ and the reliabilities that are found. The real set of the paper's kind is on the
         follow = np.array([0.9] * 8 + [0.5, 0.1])[worker]
         better = rng.random(3000) < 1 / (1 + np.exp(-(score[left] - score[right])))
         won = np.where(rng.random(3000) < follow, better, ~better)
-        votes = cw.comparison_votes(
+        votes = cw.comparisons.comparison_votes(
             left, right, np.where(won, "left", "right"), worker=worker, items=range(30), duplicates="keep"
         )
         found = cw.method(cell["method"]).fit(votes)
@@ -174,4 +174,6 @@ def spoilt(said: pl.DataFrame, bad: bool, rng: np.random.Generator) -> Any:
         turn = {"left": "right", "right": "left", "tie": "tie"}
         flip = (lot >= 0.3) & (lot < 0.4)
         won[flip] = [turn[each] for each in won[flip]]
-    return cw.comparison_votes(said["left"], said["right"], won.tolist(), worker=said["worker"], duplicates="keep")
+    return cw.comparisons.comparison_votes(
+        said["left"], said["right"], won.tolist(), worker=said["worker"], duplicates="keep"
+    )

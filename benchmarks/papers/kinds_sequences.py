@@ -95,7 +95,7 @@ class Crowded:
         for i in range(train):
             for w in rng.permutation(47)[: 2 if crowd == "thin" else 5]:
                 task.append(i), worker.append(int(w)), spans.append(said(self.paths[i], kinds[w], rng, skills[w]))
-        self.votes = cw.span_votes(task, worker, spans, tasks=range(train))
+        self.votes = cw.spans.span_votes(task, worker, spans, tasks=range(train))
         self.train = train
         self.truth = [{tuple(s) for s in spans_of(path)} for path in self.paths]
 
@@ -107,7 +107,7 @@ class Crowded:
             spans = [[*map(list, each)] for each in cw.method("span_combined").fit(self.votes).estimate.spans]
         else:
             return self.votes
-        return cw.span_votes(range(self.train), ["one"] * self.train, spans, tasks=range(self.train))
+        return cw.spans.span_votes(range(self.train), ["one"] * self.train, spans, tasks=range(self.train))
 
 
 def entity_f1(found: list[list[tuple[int, int, str]]], truth: list[set[Any]]) -> dict[str, float]:

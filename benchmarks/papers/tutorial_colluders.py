@@ -45,7 +45,7 @@ def fuse(method: str, crowd: Attacked) -> dict[str, float]:
     look: dict[str, Callable[[], Any]] = {
         "Alg. 1 H + DS": lambda: cw.workers.agreement_outliers(votes),
         "Alg. 1 TA + DS": lambda: cw.workers.agreement_outliers(votes, trusted=crowd.trusted),
-        "same wrong answers + DS": lambda: cw.workers.collusion_flags(votes, cw.Hierarchical().fit(votes)),
+        "same wrong answers + DS": lambda: cw.workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes)),
     }
     flags = look[method]()
     out = cw.workers.drop_flagged(votes, flags, names=("outlier", "colluding", "copying"))
@@ -97,7 +97,7 @@ of colluders: MV and DS at the same shares."""
             return fuse(cell["method"], crowd)
         assert made.confusion is not None
         left = votes.take(~crowd.ring[votes.worker])
-        return {"accuracy": accuracy(cw.oracle(left, made.confusion, made.class_prior), crowd.truth)}
+        return {"accuracy": accuracy(cw.classes.oracle(left, made.confusion, made.class_prior), crowd.truth)}
 
     def tables(self, rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         """Accuracy, and what the removers took out."""

@@ -20,7 +20,7 @@ F8 = npt.NDArray[np.float64]
 FUSED: dict[str, Callable[[], Any]] = {
     "majority vote": cw.MajorityVote,
     "Dawid-Skene": cw.DawidSkene,
-    "learning from crowds": lambda: cw.IBCC(),
+    "learning from crowds": lambda: cw.classes.IBCC(),
 }
 PUBLISHED = {
     ("random forest", "majority vote"): (6.04, 0.06), ("random forest", "Dawid-Skene"): (7.63, 0.04),

@@ -36,7 +36,7 @@ def fuse(method: str, said: cw.Annotations, group: I8) -> cw.Result:
         return cw.DawidSkene().fit(said)
     if method == "GA-MV":
         return cw.MajorityVote().fit(as_units(said, group))
-    return cw.GroupAware(groups=named(said, group)).fit(said)
+    return cw.classes.GroupAware(groups=named(said, group)).fit(said)
 
 
 def cut(said: cw.Annotations, how: str, j: int, seed: int = 0) -> I8:

@@ -133,7 +133,7 @@ after one in six of the weak honest ones was flagged."""
         made = crowd(cell["honest"], cell["adversaries"], cell["share"], cell["seed"], n)
         votes, figures = made.annotations, {}
         if cell["method"] == "oracle":
-            found = cw.oracle(votes, made.confusion, made.class_prior)
+            found = cw.classes.oracle(votes, made.confusion, made.class_prior)
             return {"accuracy": accuracy(found, made.truth_table())}
         if "Alg. 1" in cell["method"]:
             flags = cw.workers.covariance_flags(votes, share=np.inf)

@@ -47,7 +47,7 @@ information of an average worker; the slope of log error over M is fitted by lea
         made = simulate.crowd(n, 2, groups, simulate.Dense(), seed=cell["seed"])
         votes = made.annotations
         if cell["method"] == "oracle":
-            found = cw.oracle(votes, made.confusion, made.class_prior)
+            found = cw.classes.oracle(votes, made.confusion, made.class_prior)
         else:
             found = cw.method(FUSED[cell["method"]]).fit(votes)
         return {"error": float((found.labels != made.truth).mean()), "tasks": float(n)}
@@ -95,7 +95,7 @@ def slope(rows: pl.DataFrame, method: str) -> tuple[float, float]:
 
 
 MOMENTS: dict[str, Any] = {
-    "MultiSPA": cw.MultiSPA(), "CNMF": cw.CNMF(), "DS": cw.DawidSkene(),
+    "MultiSPA": cw.classes.MultiSPA(), "CNMF": cw.classes.CNMF(), "DS": cw.DawidSkene(),
     "MultiSPA → DS": cw.DawidSkene(init="multi_spa"),
 }  # fmt: skip
 WORKERS = (5, 10, 20, 40, 80)

@@ -69,13 +69,13 @@ def accuracies(row: Row, seeds: int) -> np.ndarray:
     right, wrong = row.model
     methods = (
         cw.MajorityVote(),
-        cw.MeanField(coin="two", prior_diagonal=right, prior_off=wrong),
-        cw.MeanField(coin="one", prior_diagonal=right, prior_off=wrong),
-        cw.BeliefPropagation(prior_right=right, prior_wrong=wrong, max_iter=200, damping=0.1),
+        cw.classes.MeanField(coin="two", prior_diagonal=right, prior_off=wrong),
+        cw.classes.MeanField(coin="one", prior_diagonal=right, prior_off=wrong),
+        cw.classes.BeliefPropagation(prior_right=right, prior_wrong=wrong, max_iter=200, damping=0.1),
     )
     found = np.empty((seeds, len(methods)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cw.ConvergenceWarning)
+        warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
         for seed in range(seeds):
             votes, truth = crowd(row, seed)
             answers = dict(enumerate(truth.tolist()))

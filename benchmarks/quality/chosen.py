@@ -32,12 +32,12 @@ def one_set(name: str) -> tuple[str, str, dict[str, list[float]]]:
     """What auto takes, what the best score would take, and the scores by method."""
     data = cw.datasets.load(name)
     votes = data.annotations
-    auto = cw.Auto(seed=0).fit(votes)
+    auto = cw.classes.Auto(seed=0).fit(votes)
     best = max(auto.extra["scores"], key=lambda row: row["score"])["method"]
     results = {
         "auto": auto,
         "best score": variant(best, 0).fit(votes),
-        "hierarchical": cw.Hierarchical().fit(votes),
+        "hierarchical": cw.classes.Hierarchical().fit(votes),
         "dawid_skene": cw.DawidSkene().fit(votes),
     }
     scores = {key: judge(data, result) for key, result in results.items()}

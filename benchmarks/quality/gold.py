@@ -18,7 +18,7 @@ import numpy as np
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.evaluation.calibration import expected_calibration_error
-from crowdwise.evaluation.guarantee import sequential as walks
+from crowdwise.evaluation.guarantee import sequential
 from crowdwise.evaluation.statement import ERROR, PROMISE, RISK
 from crowdwise.stats.gold_calibration import GoldCalibration, share_right, shippable
 
@@ -86,10 +86,12 @@ def one_draw(confidence: np.ndarray, right: np.ndarray, g: int, seed: int) -> di
     out["estimate"] = n / len(rest)
     out["estimate broken"] = float(n > 0 and right[best].mean() < 1 - ERROR)
     if g >= PROMISE:
-        threshold, size = walks.ladder(confidence)
-        m, e = walks.on_rungs(threshold, confidence[gold], right[gold] < 0.5)
-        last = walks.walk(size, m, e, ERROR, RISK).last
-        taken = np.round(confidence[rest], walks.DIGITS) >= threshold[last] if last >= 0 else np.zeros(len(rest), bool)
+        threshold, size = sequential.ladder(confidence)
+        m, e = sequential.counts_per_step(threshold, confidence[gold], right[gold] < 0.5)
+        last = sequential.fixed_sequence(size, m, e, ERROR, RISK).last
+        taken = (
+            np.round(confidence[rest], sequential.DIGITS) >= threshold[last] if last >= 0 else np.zeros(len(rest), bool)
+        )
         out["accept"] = float(taken.mean())
         out["accept broken"] = float(taken.any() and right[rest][taken].mean() < 1 - ERROR)
     return out

@@ -29,15 +29,15 @@ def scores(votes: Any, method: Any) -> tuple[np.ndarray, Any]:
 
 def plackett_luce(kept: Any, new: np.ndarray) -> float:
     """Mean log-likelihood of new rankings, workers all alike."""
-    score = scores(kept, cw.PlackettLuce(spread=0.0))[0][new]
+    score = scores(kept, cw.rankings.PlackettLuce(spread=0.0))[0][new]
     left = np.logaddexp.accumulate(score[:, ::-1], axis=1)[:, ::-1]
     return float((score - left).sum(axis=1).mean())
 
 
 def mallows(kept: Any, new: np.ndarray) -> float:
     """The same by the distance from the centre."""
-    score, result = scores(kept, cw.Mallows(spread=0.0))
-    phi = float(np.nanmean(result.picture.dispersion))
+    score, result = scores(kept, cw.rankings.Mallows(spread=0.0))
+    phi = float(np.nanmean(result.worker_summary.dispersion))
     said = score[new]
     i, j = np.triu_indices(new.shape[1], 1)
     off = (said[:, i] < said[:, j]).sum(axis=1)

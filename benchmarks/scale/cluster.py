@@ -68,14 +68,14 @@ def passes(source: OnDisk, how: str, harm: str = "") -> dict:
     import hashlib
 
     import crowdwise as cw
-    from crowdwise.em.cluster import hired
+    from crowdwise.em.cluster import dask_executor
     from crowdwise.em.drivers import Threads
     from crowdwise.kinds.classes.methods.base import Run
-    from crowdwise.kinds.classes.methods.spread import Spread
+    from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes
 
     times, harmed, luck = [], [], random.Random(1)
 
-    def fit(passes, hire, client=None):
+    def fit(passes, executor, client=None):
         times.clear()
 
         def watch(iteration, _):
@@ -89,7 +89,7 @@ def passes(source: OnDisk, how: str, harm: str = "") -> dict:
                     os.kill(pid, signal.SIGSTOP)
                     threading.Timer(20, os.kill, (pid, signal.SIGCONT)).start()
 
-        data = Spread.over(source, hire, single_label=False, told=False)
+        data = PartitionedVotes.from_source(source, executor, single_label=False, has_gold=False)
         found = cw.DawidSkene(max_iter=passes, tol=0.0).learn(data, Run(callback=watch))
         return hashlib.blake2b(found.confusion.tobytes() + found.trace.tobytes(), digest_size=8).hexdigest()
 
@@ -97,15 +97,15 @@ def passes(source: OnDisk, how: str, harm: str = "") -> dict:
     # A fit that is not timed pays for processes, imports and compiled kernels; the harmed one is not timed at all.
     warm, n = (0, HARMED) if harm else (WARM, TIMED)
     if how == "threads":
-        digest, cpu = spent(warm, n, partial(fit, hire=partial(Threads, threads=2)), time.process_time)
+        digest, cpu = spent(warm, n, partial(fit, executor=partial(Threads, threads=2)), time.process_time)
     else:
-        with hired(how) as hire:
-            client = hire.keywords["client"]
+        with dask_executor(how) as executor:
+            client = executor.keywords["client"]
 
             def all_cpu():
                 return time.process_time() + sum(client.run(time.process_time).values())
 
-            digest, cpu = spent(warm, n, partial(fit, hire=hire, client=client), all_cpu)
+            digest, cpu = spent(warm, n, partial(fit, executor=executor, client=client), all_cpu)
             children = sum(client.run(_peak).values())
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     each = {"passes": np.diff(times).round(4).tolist(), "cpu": cpu, "digest": digest, "harmed": len(harmed)}

@@ -121,9 +121,11 @@ def _learn(found: Any, n: int) -> None:
     from crowdwise.em.drivers import Threads
     from crowdwise.em.kernels import n_threads
     from crowdwise.kinds.classes.methods.base import Run
-    from crowdwise.kinds.classes.methods.spread import Spread
+    from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes
 
-    data = Spread.over(found.source, partial(Threads, threads=n_threads()), single_label=False, told=False)
+    data = PartitionedVotes.from_source(
+        found.source, partial(Threads, threads=n_threads()), single_label=False, has_gold=False
+    )
     method("dawid_skene", max_iter=n, tol=0.0).learn(data, Run())
 
 
@@ -142,10 +144,12 @@ def same(pattern: str, work: str) -> dict[str, Any]:
     votes = in_memory(found)
     whole = chosen.fit(votes)
     digests, gap, other = set(), 0.0, 0
-    for hire in (InProcess, *(partial(Threads, threads=2, jobs=n) for n in (1, 2, 7, 64))):
-        fit = in_parts(found, chosen, hire=hire)
+    for executor in (InProcess, *(partial(Threads, threads=2, jobs=n) for n in (1, 2, 7, 64))):
+        fit = in_parts(found, chosen, executor=executor)
         table = pl.concat([part.to_table() for part in fit.parts()])
-        digests.add((table.hash_rows().sum(), fit.picture.skill.tobytes(), fit.picture.confusion.tobytes()))
+        digests.add(
+            (table.hash_rows().sum(), fit.worker_summary.skill.tobytes(), fit.worker_summary.confusion.tobytes())
+        )
         if gap == 0.0:
             table = table.sort("task")
             own = table.select(f"p_{name}" for name in votes.classes).to_numpy()
@@ -162,7 +166,7 @@ def constants(pattern: str, work: str) -> dict[str, Any]:
     from crowdwise.em.drivers import InProcess
     from crowdwise.em.kernels import Stats
     from crowdwise.kinds.classes.methods.base import Run
-    from crowdwise.kinds.classes.methods.spread import Spread
+    from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes
 
     shutil.rmtree(work, ignore_errors=True)
     spent = planned(pattern, work)
@@ -177,7 +181,7 @@ def constants(pattern: str, work: str) -> dict[str, Any]:
         begin = time.perf_counter()
         a = a + b
         adds.append(time.perf_counter() - begin)
-    data = Spread.over(found.source, InProcess, single_label=False, told=False)
+    data = PartitionedVotes.from_source(found.source, InProcess, single_label=False, has_gold=False)
 
     def learn(passes: int) -> float:
         begin = time.process_time()

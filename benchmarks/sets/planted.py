@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.kinds.sets.fitting import SetJudge
+from crowdwise.kinds.sets.fitting import SetPredictor
 from crowdwise.kinds.sets.simulate import SET_SCENARIOS, PlantedSets, set_crowd
 
 from .medrel import METHODS
@@ -31,7 +31,7 @@ def one(classes: int, seed: int, told: dict) -> dict[str, tuple[float, float]]:
         warnings.simplefilter("ignore")
         for name, (method, params) in METHODS.items():
             found[name] = score(cw.method(method, **params).fit(crowd.votes).member, truth)
-    judge = SetJudge(crowd.planted.rate, crowd.planted.hits, crowd.planted.alarms)
+    judge = SetPredictor(crowd.planted.rate, crowd.planted.hits, crowd.planted.alarms)
     said = judge.posterior(crowd.votes) >= 0.5
     found[ORACLE] = score(said if offered is None else said & offered, truth)
     return found

@@ -20,7 +20,7 @@ def crowd() -> cw.Votes:
     parts = [set_crowd(size, WORKERS // 40, CLASSES, per_task=EACH, seed=i) for i in range(blocks)]
     task = np.concatenate([p.task + i * size for i, p in enumerate(parts)]).astype(np.int32)
     worker = np.concatenate([p.worker + i * (WORKERS // 40) for i, p in enumerate(parts)]).astype(np.int32)
-    said = np.concatenate([p.said for p in parts])
+    said = np.concatenate([p.labels for p in parts])
     row, code = np.nonzero(said)
     start = np.searchsorted(row, np.arange(len(task) + 1)).astype(np.int64)
     import polars as pl
@@ -41,7 +41,7 @@ def rows() -> list[list[str]]:
         print(*out[-1], flush=True)
     frame = votes.to_frame()
     began = time.process_time()
-    cw.set_votes(frame["task"], frame["worker"], frame["labels"])
+    cw.sets.set_votes(frame["task"], frame["worker"], frame["labels"])
     out.append(["reading a column of JSON lists", f"{time.process_time() - began:.1f}", "–"])
     print(*out[-1], flush=True)
     return out

@@ -33,7 +33,7 @@ def accuracy_section() -> str:
             scores = cw.evaluate(cw.method(name, k=3).fit(votes), truth)
             line.append(f"{scores.ari:.3f} / {scores.accuracy:.3f}")
         rows.append(line)
-    chosen = [str(cw.Clusters().fit(votes).extra["k"]) for votes in (pairs, parts, both)]
+    chosen = [str(cw.similarities.Clusters().fit(votes).extra["k"]) for votes in (pairs, parts, both)]
     rows.append(["clusters chosen by `clusters` (true: 3)", *chosen])
     header = ["same_dogs, ARI / accuracy, k = 3", "9,000 pairs", "10,500 partitions", "both"]
     return figures(header, rows)

@@ -42,7 +42,7 @@ JOBS = {
     "dawid_skene, 10 passes": SETUP + CROWD
     + "print(json.dumps(least(lambda: cw.DawidSkene(max_iter=10, tol=0).fit(votes), 3)))",
     "hierarchical, 10 passes": SETUP + CROWD
-    + "print(json.dumps(least(lambda: cw.Hierarchical(max_iter=10, tol=0).fit(votes), 3)))",
+    + "print(json.dumps(least(lambda: cw.classes.Hierarchical(max_iter=10, tol=0).fit(votes), 3)))",
     "infer 500,000 votes": SETUP + CROWD
     + "found = cw.DawidSkene(max_iter=3).fit(votes)\nprint(json.dumps(least(lambda: found.infer(votes), 3)))",
     "append one vote to 500,000": SETUP + CROWD

@@ -20,9 +20,9 @@ HEAD = (
     "[flags, kind by kind](flags.md).\n"
 )
 METHODS = {
-    "crowd_embedding (default)": cw.CrowdEmbedding(),
-    "triplet_embedding (STE)": cw.TripletEmbedding(),
-    "triplet_embedding, student (t-STE)": cw.TripletEmbedding(kernel="student"),
+    "crowd_embedding (default)": cw.triplets.CrowdEmbedding(),
+    "triplet_embedding (STE)": cw.triplets.TripletEmbedding(),
+    "triplet_embedding, student (t-STE)": cw.triplets.TripletEmbedding(kernel="student"),
 }
 
 
@@ -55,7 +55,7 @@ def flag_section(times: int = 6) -> str:
         kendall = []
         for seed in range(times):
             crowd = simulate.scenario(name, tasks=400, workers=30, seed=seed)
-            result = cw.CrowdEmbedding().fit(crowd.votes)
+            result = cw.triplets.CrowdEmbedding().fit(crowd.votes)
             kendall.append(cw.evaluate(result, crowd.truth_table()).any_axis)
             flagged = {flag.worker for flag in study(crowd.votes, result).flags if flag.name != "unknown"}
             for worker, kind in zip(crowd.votes.workers, crowd.kind, strict=True):

@@ -67,7 +67,7 @@ def skill_coverage(crowds: range, method: str) -> dict[str, list[bool]]:
         groups = [simulate.OneCoin(20, low=0.55, high=0.95)]
         crowd = simulate.crowd(300, k, groups, simulate.PerTask(labels), seed=i)
         with warnings.catch_warnings():  # with twenty classes and three labels a task EM may go on for ever
-            warnings.simplefilter("ignore", cw.ConvergenceWarning)
+            warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
             result = cw.method(method).fit(crowd.annotations)
         true = np.einsum("k,wkk->w", crowd.class_prior, crowd.confusion)
         inside["skill"] += ((result.skill_low <= true) & (true <= result.skill_high)).tolist()

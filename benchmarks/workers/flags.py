@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.classes.workers.copying import suspicion
+from crowdwise.kinds.classes.workers.copying import estimate_spammers
 from crowdwise.kinds.classes.workers.dependence import collusion_flags, covariance_flags
 from crowdwise.kinds.classes.workers.judgement import Judgement
 from crowdwise.kinds.classes.workers.outliers import agreement_outliers, robust_outliers
@@ -69,8 +69,8 @@ def spammers(k: int, prior: tuple[float, ...] | None, seeds: int, method: str) -
         crowd, votes = spammer_crowd(k, prior, seed)
         bad = np.array([kind in ("guesser", "constant") for kind in crowd.kind])
         judged = Judgement(votes, cw.method(method).fit(votes))
-        found = suspicion(votes, judged.others)
-        ceiling = suspicion(votes, np.eye(k)[crowd.truth[votes.task]])
+        found = estimate_spammers(votes, judged.others)
+        ceiling = estimate_spammers(votes, np.eye(k)[crowd.truth[votes.task]])
         named = [f.worker for f in flags_of(judged) if f.name in ("constant", "random")]
         hit = np.isin(votes.workers.to_numpy(), named)
         rows.append((auc(found.log_odds, bad), auc(ceiling.log_odds, bad), hit[bad].mean(), hit[~bad].mean()))

@@ -38,7 +38,7 @@ def independent(seed: int) -> cw.Votes:
     )  # fmt: skip
     own = rng.lognormal(np.log(10), (0.5, 1.0)[seed // 8 % 2], WORKERS)
     seconds = own[crowd.worker] * rng.lognormal(0, 0.5, len(crowd.task))
-    return cw.number_votes(crowd.task, crowd.worker, crowd.value, duration=seconds)
+    return cw.numbers.number_votes(crowd.task, crowd.worker, crowd.value, duration=seconds)
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
     found: Counter[str] = Counter()
     for seed in range(options.seeds):
         votes = independent(seed)
-        flags = cw.workers.study(votes, cw.Combined().fit(votes)).flags
+        flags = cw.workers.study(votes, cw.numbers.Combined().fit(votes)).flags
         found += Counter(name for name, _ in {(flag.name, flag.worker) for flag in flags})
     honest = options.seeds * WORKERS
     names = [name for name in NUMBER_FLAGS if name != "unknown"]

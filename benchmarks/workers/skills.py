@@ -101,7 +101,7 @@ def real(name: str, n_gold: int = 0, draw: int = 0) -> Covered | None:
     if not who.any():
         return None
     r = fit(registry.DEFAULT, votes, gold or None)
-    sums = r.picture._skill._compute.args[0]  # what the skills are computed from
+    sums = r.worker_summary._skill._compute.args[0]  # what the skills are computed from
     n, hits, accuracy = n[who], hits[who], (hits / np.maximum(n, 1))[who]
 
     def measured(skill: Skill) -> tuple[float, float]:

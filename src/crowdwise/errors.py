@@ -1,5 +1,6 @@
-"""Errors and warnings, under their public name; their home is core/errors.py."""
+"""Errors and warnings; the public name of core/errors.py."""
 
+from .core.errors import PUBLIC
 from .core.errors import ConvergenceWarning as ConvergenceWarning
 from .core.errors import CostWarning as CostWarning
 from .core.errors import CrowdwiseError as CrowdwiseError
@@ -10,3 +11,5 @@ from .core.errors import LedgerWarning as LedgerWarning
 from .core.errors import MissingDependencyError as MissingDependencyError
 from .core.errors import ParameterError as ParameterError
 from .core.errors import TrainingError as TrainingError
+
+__all__ = list(PUBLIC)

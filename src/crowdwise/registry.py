@@ -1,4 +1,4 @@
-"""The registry of methods, under its public name; its home is core/method_registry.py."""
+"""The registry of methods; the public name of core/method_registry.py."""
 
 from typing import TYPE_CHECKING, Any
 

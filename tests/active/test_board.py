@@ -30,25 +30,25 @@ def busy(policy, *, k=3, seed=0, **stop):
 @pytest.mark.parametrize("stop", [{"cap": 4}, {"target": 0.8, "fewest": 2}, {}])
 def test_one_task_at_a_time_is_all_tasks_at_once(policy, stop):
     session = busy(policy, **stop)
-    board, n = session.board, session.model.n_tasks
+    board, n = session.task_index, session.model.n_tasks
     assert board.busy.sum() > 0
-    sure = board.believed.max(axis=1)
-    np.testing.assert_array_equal(board.reason, board._reasons(sure, session.model.chains.n[:n]))
+    sure = board.posterior.max(axis=1)
+    np.testing.assert_array_equal(board.reason, board._reasons(sure, session.model.answer_lists.n[:n]))
     # Priorities that differ in their last digit may stand on either side of a border.
-    levels = board._levels(np.arange(n))
-    assert np.abs(board.levels.level[:n] - levels).max() <= 1
-    assert (board.levels.level[:n] != levels).mean() < 0.05
-    assert ((board.levels.level[:n] == 0) == (levels == 0)).all()
+    levels = board._buckets(np.arange(n))
+    assert np.abs(board.priority_buckets.level[:n] - levels).max() <= 1
+    assert (board.priority_buckets.level[:n] != levels).mean() < 0.05
+    assert ((board.priority_buckets.level[:n] == 0) == (levels == 0)).all()
     assert board.progress.right == pytest.approx(float(sure.sum()))
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_the_best_of_a_few_is_the_best_by_numpy(policy):
     session = busy(policy, cap=5)
-    board, tasks = session.board, np.arange(0, 40, 2)
+    board, tasks = session.task_index, np.arange(0, 40, 2)
     half = 0.5 ** board.busy[tasks]
     for worker in range(6):
-        told = expected_gain(board.believed[tasks], session.model.theta(np.array([worker])))[:, 0] * half
+        told = expected_gain(board.posterior[tasks], session.model.theta(np.array([worker])))[:, 0] * half
         np.testing.assert_allclose(told[board.best_of(tasks, worker)], told.max(), rtol=0, atol=1e-12)
     score = board.priority(tasks)
     np.testing.assert_allclose(score[board.best_of(tasks, -1)], score.max(), rtol=0, atol=1e-12)
@@ -62,11 +62,17 @@ def test_a_posterior_taken_over_is_in_all_counts():
     session = busy("information", k=4)
     model = session.model
     fresh = np.random.default_rng(5).dirichlet(np.ones(4), size=model.n_tasks)
-    known = model.chains.gold[: model.n_tasks] >= 0
-    model.chains.believe(np.arange(model.n_tasks), fresh)
-    counts, totals, mass = (x.copy() for x in (model.chains.counts, model.chains.totals, model.chains.mass))
-    answered = ~model.chains.silent() & ~known
+    known = model.answer_lists.gold[: model.n_tasks] >= 0
+    model.answer_lists.believe(np.arange(model.n_tasks), fresh)
+    counts, totals, mass = (
+        x.copy() for x in (model.answer_lists.counts, model.answer_lists.totals, model.answer_lists.mass)
+    )
+    answered = ~model.answer_lists.unanswered() & ~known
     np.testing.assert_array_equal(model.posterior[answered], fresh[answered])
-    model.chains.recount()
-    for one, two in ((counts, model.chains.counts), (totals, model.chains.totals), (mass, model.chains.mass)):
+    model.answer_lists.recount()
+    for one, two in (
+        (counts, model.answer_lists.counts),
+        (totals, model.answer_lists.totals),
+        (mass, model.answer_lists.mass),
+    ):
         np.testing.assert_allclose(one, two, rtol=0, atol=1e-9)

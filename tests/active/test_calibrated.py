@@ -8,7 +8,7 @@ import pytest
 from crowdwise import active
 from crowdwise.active import OnlineModel, Session, Settings, Stopping, kernels
 from crowdwise.active.refit import refit
-from crowdwise.active.stopping import Doubt, Progress, Stated
+from crowdwise.active.stopping import Doubt, Progress, StatedAccuracy
 from crowdwise.stats.gold_calibration import GoldCalibration
 
 
@@ -41,18 +41,18 @@ def test_checked_tasks_calibrate_what_stopping_goes_by():
     session, truth = session_of(n=400, per_task=5, skill=0.9, fooled=0.25, stop=Stopping(target=0.95))
     session.sweep()
     right = session.model.posterior.argmax(axis=1) == truth
-    before = session.board.believed.max(axis=1).mean()
+    before = session.task_index.posterior.max(axis=1).mean()
     assert before - right.mean() > 0.15  # the model cannot know that all err together
     refit(session)
-    assert session.board.calibration is None
+    assert session.task_index.calibration is None
     checked = {int(t): int(truth[t]) for t in np.random.default_rng(1).permutation(400)[:80]}
     refit(session, checked)
     others = np.array([t not in checked for t in range(400)])
-    sure = session.board.believed.max(axis=1)[others].mean()
+    sure = session.task_index.posterior.max(axis=1)[others].mean()
     assert abs(sure - right[others].mean()) < 0.08
-    _, low, high = session.board.progress.accuracy
+    _, low, high = session.task_index.progress.accuracy
     assert low < right[others].mean() < high
-    assert (session.board.reason[list(checked)] != 5).all()  # checked tasks go on like any other
+    assert (session.task_index.reason[list(checked)] != 5).all()  # checked tasks go on like any other
 
 
 def test_without_checked_tasks_the_doubt_is_that_of_the_expected_accuracy_alone():
@@ -61,20 +61,20 @@ def test_without_checked_tasks_the_doubt_is_that_of_the_expected_accuracy_alone(
     posterior = plain.model.posterior
     plain.rebase(posterior)
     doubted.sweep()
-    doubted.rebase(posterior, stated=Stated(0.8, 0.6, 0.92))
-    np.testing.assert_array_equal(doubted.board.believed, plain.board.believed)
-    assert doubted.board.progress.accuracy == pytest.approx((0.8, 0.6, 0.92), abs=0.01)
+    doubted.rebase(posterior, stated=StatedAccuracy(0.8, 0.6, 0.92))
+    np.testing.assert_array_equal(doubted.task_index.posterior, plain.task_index.posterior)
+    assert doubted.task_index.progress.accuracy == pytest.approx((0.8, 0.6, 0.92), abs=0.01)
     assert "of the labels are expected to be right" in plain.finished()
     assert doubted.finished() == ""
     doubted.rebase(posterior)
-    assert doubted.board.progress.doubt is None
+    assert doubted.task_index.progress.doubt is None
 
 
 def test_the_interval_is_never_narrower_than_the_models_own():
     progress = Progress(10, 9.0, 0.9)
-    narrow = Progress(10, 9.0, 0.9, Doubt.of(0.9, Stated(0.9, 0.899, 0.901)))
+    narrow = Progress(10, 9.0, 0.9, Doubt.of(0.9, StatedAccuracy(0.9, 0.899, 0.901)))
     assert narrow.accuracy == pytest.approx(progress.accuracy)
-    wide = Progress(10, 9.0, 0.9, Doubt.of(0.95, Stated(0.9, 0.6, 0.99, measured=True)))
+    wide = Progress(10, 9.0, 0.9, Doubt.of(0.95, StatedAccuracy(0.9, 0.6, 0.99, measured=True)))
     mean, low, high = wide.accuracy
     assert mean < 0.9
     assert (low, high) < progress.accuracy[1:]
@@ -83,15 +83,15 @@ def test_the_interval_is_never_narrower_than_the_models_own():
 def test_answer_by_answer_the_board_follows_its_calibration():
     session, truth = session_of(n=150, per_task=3, fooled=0.2)
     refit(session, {int(t): int(truth[t]) for t in range(0, 150, 3)})
-    assert session.board.calibration is not None
+    assert session.task_index.calibration is not None
     rng = np.random.default_rng(5)
     for task in range(0, 150, 2):
         free = [w for w in range(12) if not session.model.has(task, w)]
         session.tell(task, free[0], int(rng.integers(3)))
-        np.testing.assert_allclose(session.board.believed[task], session.board._row(task), atol=1e-12)
-    board = session.board
-    assert board.progress.right == pytest.approx(board.believed.max(axis=1).sum())
-    assert session.model.chains.gold.max() == -1
+        np.testing.assert_allclose(session.task_index.posterior[task], session.task_index._row(task), atol=1e-12)
+    board = session.task_index
+    assert board.progress.right == pytest.approx(board.posterior.max(axis=1).sum())
+    assert session.model.answer_lists.gold.max() == -1
 
 
 def test_a_trial_with_fits_expects_what_comes():

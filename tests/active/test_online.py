@@ -33,7 +33,7 @@ def settled(model, tol=1e-9):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_sweeps_end_where_the_batch_fit_ends(name, seed):
     votes = cw.datasets.load(name).annotations
-    batch = cw.Hierarchical(tol=1e-10, max_iter=20_000).fit(votes)
+    batch = cw.classes.Hierarchical(tol=1e-10, max_iter=20_000).fit(votes)
     model = settled(streamed(votes, np.random.default_rng(seed).permutation(len(votes))))
     assert np.abs(model.posterior - batch.posterior).max() < 1e-6
     np.testing.assert_allclose(model.theta(np.arange(votes.n_workers)), batch.confusion, atol=1e-6)
@@ -50,7 +50,7 @@ def test_gold_and_weights_are_those_of_the_batch_fit():
         tasks=range(60), workers=range(8), classes=range(3),
     )  # fmt: skip
     gold = {t: int(truth[t]) for t in range(10)}
-    batch = cw.Hierarchical(tol=1e-11, max_iter=20_000).fit(heavy, gold=gold)
+    batch = cw.classes.Hierarchical(tol=1e-11, max_iter=20_000).fit(heavy, gold=gold)
     model = settled(OnlineModel.of(heavy, gold=gold))
     np.testing.assert_allclose(model.posterior, batch.posterior, atol=1e-6)
     assert (model.posterior[:10].argmax(axis=1) == truth[:10]).all()
@@ -84,7 +84,9 @@ def test_undo_is_as_if_it_had_never_happened(crowd, data):
     model.settle(max_rounds=2)
     never.settle(max_rounds=2)
     np.testing.assert_array_equal(model.posterior, never.posterior)
-    np.testing.assert_array_equal(model.chains.seen[: votes.n_workers], never.chains.seen[: votes.n_workers])
+    np.testing.assert_array_equal(
+        model.answer_lists.n_answered[: votes.n_workers], never.answer_lists.n_answered[: votes.n_workers]
+    )
 
 
 @given(crowds())
@@ -95,9 +97,9 @@ def test_undo_of_the_last_answer_restores_the_state(crowd):
     i = len(votes) - 1
     model.update(int(votes.task[i]), int(votes.worker[i]), int(votes.label[i]))
     model.undo(int(votes.task[i]), int(votes.worker[i]))
-    np.testing.assert_allclose(model.chains.q[: votes.n_tasks], before["q"], atol=1e-12)
-    np.testing.assert_allclose(model.chains.counts[: votes.n_workers], before["counts"], atol=1e-12)
-    np.testing.assert_allclose(model.chains.mass, before["mass"], atol=1e-12)
+    np.testing.assert_allclose(model.answer_lists.q[: votes.n_tasks], before["q"], atol=1e-12)
+    np.testing.assert_allclose(model.answer_lists.counts[: votes.n_workers], before["counts"], atol=1e-12)
+    np.testing.assert_allclose(model.answer_lists.mass, before["mass"], atol=1e-12)
 
 
 @given(crowds())
@@ -117,10 +119,10 @@ def test_a_snapshot_is_the_model(crowd):
 def _sound(model):
     """All counts are those of the posteriors."""
     kept = model.snapshot()
-    model.chains.recount()
-    np.testing.assert_allclose(model.chains.counts[: model.n_workers], kept["counts"], atol=1e-9)
-    np.testing.assert_allclose(model.chains.mass, kept["mass"], atol=1e-9)
-    assert model.n_labels == len(model.chains.rows()[0])
+    model.answer_lists.recount()
+    np.testing.assert_allclose(model.answer_lists.counts[: model.n_workers], kept["counts"], atol=1e-9)
+    np.testing.assert_allclose(model.answer_lists.mass, kept["mass"], atol=1e-9)
+    assert model.n_labels == len(model.answer_lists.rows()[0])
 
 
 def test_three_answers_are_no_certainty_and_a_new_answer_replaces_the_old_one():

@@ -11,7 +11,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.active import plan
 from crowdwise.active.allocate import allocate, steps
-from crowdwise.kinds.classes.scoring.needs import drift, gain_ahead
+from crowdwise.kinds.classes.scoring.recommendations import drift, forecast_gain
 from crowdwise.stats.information import counts_as
 
 from ..conftest import planted
@@ -35,7 +35,7 @@ def test_what_votes_bring_is_what_drawing_them_shows():
     table = np.array([[[0.7, 0.3], [0.3, 0.7]]])
     q = np.array([[0.5, 0.5], [0.8, 0.2], [0.95, 0.05]])
     none = np.zeros(3)
-    found = gain_ahead(q, none, none, table, np.ones(1), 10, dependence=0.0)
+    found = forecast_gain(q, none, none, table, np.ones(1), 10, dependence=0.0)
     rng = np.random.default_rng(0)
     for m in (1, 3, 8):
         for row, expected in zip(q, found[:, m - 1], strict=True):
@@ -45,7 +45,7 @@ def test_what_votes_bring_is_what_drawing_them_shows():
             said = np.where(np.abs(odds) < 1e-9, rng.random(len(odds)) < 0.5, odds > 0)
             assert expected == pytest.approx((said == first).mean() - row[0], abs=0.05)
     assert (np.diff(found, axis=1) >= 0).all()
-    late = gain_ahead(q, np.full(3, 5.0), np.full(3, 40.0), table, np.ones(1), 10, dependence=0.0)
+    late = forecast_gain(q, np.full(3, 5.0), np.full(3, 40.0), table, np.ones(1), 10, dependence=0.0)
     assert (late[:, 3] < 0.5 * found[:, 3] + 1e-9).all()
     mean, spread = drift(table, np.ones(1))
     assert mean[0, 1] == pytest.approx(0.4 * np.log(7 / 3))
@@ -56,9 +56,9 @@ def test_labels_of_one_task_count_as_fewer_the_more_there_are():
     assert counts_as(np.array([0.0, 1.0, 2.0, 5.0]), 0.5).tolist() == [1, 1, 1 / 1.5, 1 / 3]
     table, q = np.array([[[0.7, 0.3], [0.3, 0.7]]]), np.full((4, 2), 0.5)
     had, none = np.array([0.0, 1.0, 3.0, 10.0]), np.zeros(4)
-    gain = gain_ahead(q, had, none, table, np.ones(1), 10)
+    gain = forecast_gain(q, had, none, table, np.ones(1), 10)
     assert (np.diff(gain, axis=0) < 0).all()
-    alone = gain_ahead(q, had, none, table, np.ones(1), 10, dependence=0.0)
+    alone = forecast_gain(q, had, none, table, np.ones(1), 10, dependence=0.0)
     np.testing.assert_allclose(alone, np.broadcast_to(alone[:1], alone.shape))
     np.testing.assert_allclose(gain[0, 0], alone[0, 0])
     assert (gain[0, 1:] <= alone[0, 1:]).all()
@@ -71,7 +71,7 @@ def test_a_budget_reaches_tasks_that_are_hard_to_settle_but_not_those_that_are_s
     given = made.tasks.filter(pl.col("votes") > 0)
     assert made.n_votes == 200
     assert set(given["todo"]) == {"vote"}
-    assert (made.need.settles[np.isin(votes.tasks.to_numpy(), given["task"].to_numpy())]).sum() < 20
+    assert (made.need.reaches_level[np.isin(votes.tasks.to_numpy(), given["task"].to_numpy())]).sum() < 20
     assert plan(votes).tasks.filter(pl.col("todo") == "expert")["votes"].sum() == 0
 
 
@@ -123,7 +123,7 @@ def test_a_plan_keeps_to_budget_cost_load_and_workers():
     assert (np.array(cheap.tasks["ask"].explode().drop_nulls().to_list()) < 6).mean() > 0.9
     nothing = plan(votes, budget=0)
     assert nothing.n_votes == 0
-    assert nothing.sentences()[0] == "no vote is worth asking for"
+    assert nothing.sentences()[0] == "no further vote is worth its cost"
     with pytest.raises(cw.DataError, match="the list has others: ann"):
         plan(votes, workers=["ann"])
     new = plan(votes, budget=5, workers=[77])
@@ -149,7 +149,7 @@ def test_where_everybody_has_answered_an_expert_is_asked_for():
     made = plan(votes, budget=100)
     assert made.n_votes == 0
     assert made.n_expert == made.need.n_vote + made.need.n_expert > 0
-    assert "everybody who may be asked has answered it" in made.tasks["why"].to_list()
+    assert "all available workers have answered it" in made.tasks["why"].to_list()
 
 
 def test_degenerate_votes():
@@ -160,7 +160,7 @@ def test_degenerate_votes():
     for wrong in ({"budget": -1}, {"budget": float("nan")}, {"workers": []}, {"load": 0}, {"cost": 0.0}, {"cost": {}}):
         with pytest.raises(cw.CrowdwiseError):
             plan(split, **wrong)
-    numbers = cw.number_votes([1, 1], ["a", "b"], [1.0, 2.0])
+    numbers = cw.numbers.number_votes([1, 1], ["a", "b"], [1.0, 2.0])
     with pytest.raises(cw.CrowdwiseError, match="plan is not available for numbers"):
         plan(numbers)
 
@@ -220,7 +220,7 @@ def test_the_sentence_states_one_forecast():
     [
         (["--budget", "-3"], "the budget must be 0 or more"),
         (["--cost", "nowhere.csv"], "there is no such file"),
-        (["--workers", ","], "--workers names nobody"),
+        (["--workers", ","], "--workers holds no name"),
         (["--load", "0"], "load must be at least 1"),
         (["--cost", "0"], "the cost of a vote must be above 0"),
     ],
@@ -253,7 +253,7 @@ def test_votes_that_next_asks_for_bring_more_than_votes_on_the_least_certain_tas
         rng = np.random.default_rng(seed)
         mask = rng.random(len(votes)) < 0.4
         kept, held = votes.take(np.flatnonzero(mask)), rng.permutation(np.flatnonzero(~mask))
-        fit = cw.Committee().fit(kept)
+        fit = cw.classes.Committee().fit(kept)
         names = votes.tasks.gather(votes.task[held]), votes.workers.gather(votes.worker[held])
         may = pl.DataFrame(dict(zip(("task", "worker"), names, strict=True)))
         made = cw.active.plan(kept, budget=len(votes) // 10, result=fit, pairs=may, load=len(votes))
@@ -266,5 +266,5 @@ def test_votes_that_next_asks_for_bring_more_than_votes_on_the_least_certain_tas
         order = np.lexsort((-doubt[votes.task[held]], turn.to_numpy()))
         for way, chosen in (("next", rows), ("entropy", held[order[: len(rows)]])):
             more = votes.take(np.sort(np.concatenate([np.flatnonzero(mask), chosen])))
-            gained[way].append(cw.evaluate(cw.Committee().fit(more), data.truth).expected_accuracy)
+            gained[way].append(cw.evaluate(cw.classes.Committee().fit(more), data.truth).expected_accuracy)
     assert np.mean(gained["next"]) > np.mean(gained["entropy"]) + 0.01

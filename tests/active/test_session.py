@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import crowdwise as cw
 from crowdwise import active
-from crowdwise.active import POLICIES, Asked, OnlineModel, Session, Settings, Stopped, Stopping
-from crowdwise.active.rules import Crowd, EpsilonGreedy, best_pair, thompson, upper_bound
+from crowdwise.active import POLICIES, NextTask, OnlineModel, Session, Settings, Stopped, Stopping
+from crowdwise.active.rules import EpsilonGreedy, WorkerStats, best_pair, thompson, upper_bound
 from crowdwise.active.stopping import CAP, NOBODY, SURE, WORTH, Flips, Progress
 from crowdwise.stats.information import expected_gain
 
@@ -41,11 +41,11 @@ def test_the_cap_holds_under_any_interleaving(events):
     session = Session(OnlineModel(2, n_tasks=3, n_workers=6), stop=Stopping(cap=2, target=1.0), seed=1)
     answered = set()
     for worker, what in events:
-        held = session.held.get(worker, [])
+        held = session.assigned.get(worker, [])
         if what == "ask":
             asked = session.ask(worker)
-            assert isinstance(asked, Asked | Stopped)
-            if isinstance(asked, Asked):
+            assert isinstance(asked, NextTask | Stopped)
+            if isinstance(asked, NextTask):
                 assert (asked.task, worker) not in answered
         elif what == "undo" and any(w == worker for _, w in answered):
             task = next(t for t, w in sorted(answered) if w == worker)
@@ -57,11 +57,11 @@ def test_the_cap_holds_under_any_interleaving(events):
             task = held[0]
             session.tell(task, worker, worker % 2)
             answered.add((task, worker))
-        n = session.model.chains.n[:3] + session.board.busy[:3]
+        n = session.model.answer_lists.n[:3] + session.task_index.busy[:3]
         assert (n <= 2).all()
         assert session.model.n_labels == len(answered)
         assert session.spent == pytest.approx(len(answered))
-        _index_is_sound(session.board.levels)
+        _index_is_sound(session.task_index.priority_buckets)
 
 
 def _index_is_sound(levels):
@@ -77,13 +77,13 @@ def test_the_index_hands_out_the_highest_level_first():
     says = np.random.default_rng(0)
     for _ in range(700):
         asked = session.ask(int(says.integers(12)))
-        if isinstance(asked, Asked):
+        if isinstance(asked, NextTask):
             session.tell(asked.task, asked.worker, int(says.choice(3, p=table[asked.worker, truth[asked.task]])))
-    _index_is_sound(session.board.levels)
-    best = session.board.levels.best(5, session.model.chains)
-    opened = np.flatnonzero(session.board.reason == 0)
-    priority = session.board.priority(opened)
-    assert session.board.priority(best).min() >= np.sort(priority)[-5] - 1 / 128
+    _index_is_sound(session.task_index.priority_buckets)
+    best = session.task_index.priority_buckets.best(5, session.model.answer_lists)
+    opened = np.flatnonzero(session.task_index.reason == 0)
+    priority = session.task_index.priority(opened)
+    assert session.task_index.priority(best).min() >= np.sort(priority)[-5] - 1 / 128
 
 
 def test_tasks_and_workers_may_come_later():
@@ -91,11 +91,11 @@ def test_tasks_and_workers_may_come_later():
     assert session.ask(0) == Stopped("no task is open", final=True)
     assert session.tell(7, 3, 1) == ""
     assert session.model.n_tasks == 8
-    assert isinstance(session.ask(0), Asked)
-    _index_is_sound(session.board.levels)
+    assert isinstance(session.ask(0), NextTask)
+    _index_is_sound(session.task_index.priority_buckets)
     session.tell(40, 9, 0)
-    _index_is_sound(session.board.levels)
-    assert session.board.levels.n_open == 41
+    _index_is_sound(session.task_index.priority_buckets)
+    assert session.task_index.priority_buckets.n_open == 41
 
 
 def test_a_perfect_worker_needs_one_answer_and_a_crowd_of_spammers_never_stops_before_the_cap():
@@ -155,7 +155,7 @@ def test_gold_is_mixed_in_and_who_fails_it_is_asked_no_more():
     session.pause(1, "asked to rest")
     assert session.ask(1) == Stopped("asked to rest")
     session.resume(1)
-    assert isinstance(session.ask(1), Asked)
+    assert isinstance(session.ask(1), NextTask)
 
 
 def test_gold_that_the_crowd_gets_wrong_makes_the_posterior_softer():
@@ -170,9 +170,11 @@ def test_gold_that_the_crowd_gets_wrong_makes_the_posterior_softer():
     plain.sweep()
     known = Session(model, gold={t: int(truth[t]) for t in range(60)})
     known.sweep()
-    assert plain.board.temperature == 1.0
-    assert known.board.temperature > 2
-    assert known.board.believed[60:].max(axis=1).mean() < plain.board.believed[60:].max(axis=1).mean() - 0.05
+    assert plain.task_index.temperature == 1.0
+    assert known.task_index.temperature > 2
+    assert (
+        known.task_index.posterior[60:].max(axis=1).mean() < plain.task_index.posterior[60:].max(axis=1).mean() - 0.05
+    )
 
 
 def test_loads_are_kept_and_tasks_in_hand_count_half():
@@ -187,14 +189,14 @@ def test_loads_are_kept_and_tasks_in_hand_count_half():
 
 def test_rules_for_workers():
     rng = np.random.default_rng(0)
-    known = Crowd(np.array([90.0, 50.0, 1.0]), np.array([100.0, 100.0, 1.0]), np.ones(3), 1000)
+    known = WorkerStats(np.array([90.0, 50.0, 1.0]), np.array([100.0, 100.0, 1.0]), np.ones(3), 1000)
     greedy = [EpsilonGreedy()(known, rng) for _ in range(200)]
     assert 0.9 < np.mean(np.array(greedy) == 0) < 1
     assert upper_bound(known, rng) == 2
     drawn = np.bincount([thompson(known, rng) for _ in range(300)], minlength=3)
     assert drawn[0] > drawn[1]
     assert drawn[2] > 20
-    dear = Crowd(known.right, known.seen, np.array([10.0, 1.0, 10.0]), 1000)
+    dear = WorkerStats(known.right, known.n_answered, np.array([10.0, 1.0, 10.0]), 1000)
     assert thompson(dear, rng) == 1
 
 
@@ -241,8 +243,8 @@ def test_a_task_that_nobody_was_left_for_opens_when_somebody_comes():
         asked = session.ask_any()
         session.tell(asked.task, asked.worker, asked.worker)
     assert isinstance(session.ask_any(), Stopped)
-    assert session.ask(2) == Asked(0, 2)
+    assert session.ask(2) == NextTask(0, 2)
     session.tell(0, 2, 1)
     assert isinstance(session.ask_any(), Stopped)
     session.undo(0, 1)
-    assert session.ask_any() == Asked(0, 1)
+    assert session.ask_any() == NextTask(0, 1)

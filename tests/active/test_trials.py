@@ -10,7 +10,7 @@ from benchmarks.active import saving
 
 import crowdwise as cw
 from crowdwise import active
-from crowdwise.active import Asked, OnlineModel, Session, Settings, Stopping
+from crowdwise.active import NextTask, OnlineModel, Session, Settings, Stopping
 from crowdwise.active.trials import drawn
 
 from ..conftest import planted
@@ -82,7 +82,7 @@ def test_an_answer_takes_milliseconds_whatever_the_number_of_tasks():
         took = []
         for worker in rng.integers(200, size=400).tolist():
             asked = session.ask(worker)
-            assert isinstance(asked, Asked)
+            assert isinstance(asked, NextTask)
             begun = time.process_time()
             session.tell(asked.task, worker, asked.task % 10)
             again = session.ask(worker)

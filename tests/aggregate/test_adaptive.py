@@ -37,7 +37,7 @@ def test_it_is_the_default():
 
 def test_one_label_per_task_is_left_to_the_committee():
     votes = cw.Annotations.from_arrays(range(30), [0, 1, 2] * 10, [0, 1, 1, 0, 2] * 6)
-    own, other = cw.Adaptive().fit(votes), cw.Committee().fit(votes)
+    own, other = cw.Adaptive().fit(votes), cw.classes.Committee().fit(votes)
     np.testing.assert_array_equal(own.posterior, other.posterior)
     assert "independence" not in own.extra
 
@@ -45,7 +45,7 @@ def test_one_label_per_task_is_left_to_the_committee():
 def test_a_prior_is_left_to_the_committee():
     votes = planted(n=40, m=6, k=3, labels=3)[0]
     history = cw.DawidSkene().fit(planted(n=60, m=6, k=3, seed=3)[0])
-    own, other = (method.fit(votes, prior=history) for method in (cw.Adaptive(), cw.Committee()))
+    own, other = (method.fit(votes, prior=history) for method in (cw.Adaptive(), cw.classes.Committee()))
     np.testing.assert_array_equal(own.posterior, other.posterior)
     np.testing.assert_array_equal(own.confusion, other.confusion)
 
@@ -73,11 +73,11 @@ def test_what_it_tells_of_a_crowd_of_independent_workers():
 def test_shared_errors_give_the_committee_the_say():
     groups, labels = [simulate.OneCoin(25, low=0.55, high=0.9)], simulate.PerTask(8)
     crowd = simulate.crowd(800, 5, groups, labels, hard_share=0.5, hard_pull=0.5, seed=1)
-    own, other = cw.Adaptive().fit(crowd.annotations), cw.Committee().fit(crowd.annotations)
+    own, other = cw.Adaptive().fit(crowd.annotations), cw.classes.Committee().fit(crowd.annotations)
     share = own.extra["independence"]["share"]
     assert share < 0.05
     assert np.abs(own.posterior - other.posterior).max() <= share + 1e-9
-    single = cw.Hierarchical().fit(crowd.annotations)
+    single = cw.classes.Hierarchical().fit(crowd.annotations)
     assert own.mean_confidence < single.mean_confidence - 0.05
 
 

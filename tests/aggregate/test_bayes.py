@@ -14,7 +14,7 @@ from crowdwise import simulate
 from crowdwise.em.kernels import Workspace
 from crowdwise.kinds.classes.maths import subtypes as subtype_kernels
 from crowdwise.kinds.classes.methods.bayes import BayesModel, diagonal_prior
-from crowdwise.kinds.classes.methods.confusion.base import Given
+from crowdwise.kinds.classes.methods.confusion.base import PosteriorStart
 
 from ..conftest import planted
 
@@ -82,7 +82,7 @@ def test_the_objective_is_the_evidence_lower_bound(diagonal, off, alpha):
     votes = planted(n=6, m=3, k=3, labels=2)[0]
     prior = diagonal_prior(3, diagonal, off)
     model, space = BayesModel(prior, alpha), Workspace.of(votes)
-    stats = model.start(space, Given(np.random.default_rng(0).dirichlet(np.ones(3), 6)))
+    stats = model.start(space, PosteriorStart(np.random.default_rng(0).dirichlet(np.ones(3), 6)))
     beliefs = model.maximise(stats)
     _, log_likelihood = model.accumulate(beliefs, space)
     ours = log_likelihood + model.log_prior(beliefs)
@@ -96,7 +96,7 @@ def test_the_objective_is_the_evidence_lower_bound(diagonal, off, alpha):
 def test_the_compiled_kernel_takes_rows_that_sum_to_less_than_one(prior_off, monkeypatch):
     """The floor at 1e-18 is never met: same bound from both kernels, and it never falls."""
     votes = planted(n=400, m=5, k=3, labels=5, low=0.9, high=0.999)[0]
-    method = cw.IBCC(prior_diagonal=1, prior_off=prior_off, max_iter=300, tol=1e-12)
+    method = cw.classes.IBCC(prior_diagonal=1, prior_off=prior_off, max_iter=300, tol=1e-12)
     plain = method.fit(votes)
     monkeypatch.setattr("crowdwise.em.kernels.COMPILED_FROM", 0)
     fast = method.fit(votes)
@@ -111,7 +111,7 @@ def test_new_workers_and_tasks_without_labels_are_judged_by_what_is_known():
     strange = cw.Annotations.from_arrays(
         ["a", "a", "b"], [0, 99, 99], [1, 1, 2], tasks=["a", "b", "c"], classes=range(3)
     )
-    for method in (cw.IBCC(), cw.EBCC(n_groups=3), cw.CBCC(), cw.Gibbs(n_sweeps=50)):
+    for method in (cw.classes.IBCC(), cw.classes.EBCC(n_groups=3), cw.classes.CBCC(), cw.classes.Gibbs(n_sweeps=50)):
         result = method.fit(votes)
         with pytest.raises(cw.DataError, match="99"):
             result.infer(strange)
@@ -126,30 +126,30 @@ def test_ibcc_converges_to_dawid_skene_when_data_and_prior_are_scaled_up():
     votes = planted(n=80, m=6, k=3)[0]
     frame = votes.to_frame()
     heavy = cw.Annotations.from_arrays(frame["task"], frame["worker"], frame["label"], weight=np.full(len(frame), 1e4))
-    bayes = cw.IBCC(prior_diagonal=5e3, prior_off=5e3, tol=1e-13).fit(heavy)
+    bayes = cw.classes.IBCC(prior_diagonal=5e3, prior_off=5e3, tol=1e-13).fit(heavy)
     point = cw.DawidSkene(smoothing=5e3, tol=1e-13).fit(heavy)
     np.testing.assert_allclose(bayes.confusion, point.confusion, atol=1e-3)
 
 
 def test_mean_field_is_ibcc_with_the_class_prior_pinned():
     votes = planted(n=60, m=6, k=3)[0]
-    pinned = cw.IBCC(prior_diagonal=2, prior_off=1, prior_class=1e9, tol=1e-12).fit(votes)
-    fixed = cw.MeanField(tol=1e-12).fit(votes)
+    pinned = cw.classes.IBCC(prior_diagonal=2, prior_off=1, prior_class=1e9, tol=1e-12).fit(votes)
+    fixed = cw.classes.MeanField(tol=1e-12).fit(votes)
     np.testing.assert_allclose(fixed.posterior, pinned.posterior, atol=1e-3)
 
 
 def test_mean_field_takes_the_class_prior_as_given():
     votes = planted(n=60, m=6, k=3)[0]
     given = (0.98, 0.01, 0.01)
-    result = cw.MeanField(class_prior=given).fit(votes)
+    result = cw.classes.MeanField(class_prior=given).fit(votes)
     assert result.class_prior.tolist() == pytest.approx(given)
-    assert result.posterior[:, 0].sum() > cw.MeanField().fit(votes).posterior[:, 0].sum()
+    assert result.posterior[:, 0].sum() > cw.classes.MeanField().fit(votes).posterior[:, 0].sum()
     with pytest.raises(cw.ParameterError, match="has 2 entries and the data have 3 classes"):
-        cw.MeanField(class_prior=(0.5, 0.5)).fit(votes)
+        cw.classes.MeanField(class_prior=(0.5, 0.5)).fit(votes)
     with pytest.raises(cw.ParameterError, match="sum to 1"):
-        cw.MeanField(class_prior=(0.5, 0.6))
+        cw.classes.MeanField(class_prior=(0.5, 0.6))
     with pytest.raises(cw.ParameterError, match="coin must be"):
-        cw.MeanField(coin="three")
+        cw.classes.MeanField(coin="three")
 
 
 # spec: truth Beta, (mean, sd) of two-coin and one-coin mean field over 20 seeds, N=1000, l=3, r=4
@@ -161,7 +161,7 @@ def test_mean_field_on_the_sparse_regular_graph(beta):
     group = simulate.OneCoin(750, low=0, high=1, beta=beta)
     crowds = [simulate.crowd(1000, 2, [group], simulate.Regular(3, 4), seed=s) for s in range(6)]
     for coin, (mean, sd) in zip(("two", "one"), SPARSE[beta], strict=True):
-        method = cw.MeanField(coin=coin, prior_diagonal=beta[0], prior_off=beta[1])
+        method = cw.classes.MeanField(coin=coin, prior_diagonal=beta[0], prior_off=beta[1])
         ours = [cw.evaluate(method.fit(c.annotations), c.truth_table()).expected_accuracy for c in crowds]
         sd = max(sd, float(np.std(ours)))
         assert np.mean(ours) == pytest.approx(mean, abs=3.5 * sd * np.sqrt(1 / 6 + 1 / 20)), coin
@@ -179,7 +179,7 @@ def test_a_guesser_and_a_wrong_prior_break_mean_field():
         np.concatenate([crowd.annotations.label, rng.integers(2, size=1000)]),
     )
     assert len(everyone) == len(frame) + 1000
-    labels = cw.MeanField(prior_diagonal=2, prior_off=1.6).fit(everyone).labels
+    labels = cw.classes.MeanField(prior_diagonal=2, prior_off=1.6).fit(everyone).labels
     assert (labels == crowd.truth).mean() < 0.6
 
 
@@ -187,7 +187,7 @@ def test_a_guesser_and_a_wrong_prior_break_mean_field():
 def test_gibbs_agrees_with_enumeration_on_a_tree(gold):
     votes = tree()
     exact, _ = enumerate_posterior(votes, 4.0, 1.0, 1.0, gold)
-    ours = cw.Gibbs(n_sweeps=20_000).fit(votes, gold=gold)
+    ours = cw.classes.Gibbs(n_sweeps=20_000).fit(votes, gold=gold)
     np.testing.assert_allclose(ours.posterior, exact, atol=0.02)
 
 
@@ -197,25 +197,25 @@ def test_gibbs_takes_weights_and_conflicting_votes_of_one_worker_exactly():
     votes = cw.Annotations.from_arrays(task, worker, label, weight=weight, duplicates="keep")
     exact, _ = enumerate_posterior(votes, 3.0, 0.5, 1.0)
     np.testing.assert_allclose(
-        cw.Gibbs(n_sweeps=20_000, prior_diagonal=3, prior_off=0.5).fit(votes).posterior, exact, atol=0.02
+        cw.classes.Gibbs(n_sweeps=20_000, prior_diagonal=3, prior_off=0.5).fit(votes).posterior, exact, atol=0.02
     )
 
 
 def test_gibbs_is_less_sure_than_mean_field_and_bounds_its_work():
     votes = simulate.crowd(200, 2, [simulate.OneCoin(150, low=0.4, high=1)], simulate.Regular(3, 4), seed=1).annotations
-    assert cw.Gibbs(n_sweeps=500).fit(votes).mean_confidence < cw.IBCC().fit(votes).mean_confidence
-    assert cw.Gibbs().plan(5_000_000) == (120, 600)
-    assert cw.Gibbs().plan(1000) == (200, 1000)
+    assert cw.classes.Gibbs(n_sweeps=500).fit(votes).mean_confidence < cw.classes.IBCC().fit(votes).mean_confidence
+    assert cw.classes.Gibbs().plan(5_000_000) == (120, 600)
+    assert cw.classes.Gibbs().plan(1000) == (200, 1000)
     with pytest.raises(cw.DataError, match="too few for a sample"):
-        cw.Gibbs().plan(10**9)
+        cw.classes.Gibbs().plan(10**9)
     with pytest.raises(cw.ParameterError, match="prior_diagonal must be above 1"):
-        cw.Gibbs(prior_diagonal=1)
+        cw.classes.Gibbs(prior_diagonal=1)
 
 
 @pytest.mark.parametrize("gold", [None, {0: 1, 5: 0}])
 def test_ebcc_with_one_group_is_ibcc(gold):
     votes = planted(n=60, m=8, k=3)[0]
-    one, other = cw.EBCC(n_groups=1, n_init=1).fit(votes, gold=gold), cw.IBCC().fit(votes, gold=gold)
+    one, other = cw.classes.EBCC(n_groups=1, n_init=1).fit(votes, gold=gold), cw.classes.IBCC().fit(votes, gold=gold)
     for name in ("posterior", "confusion", "class_prior", "counts"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-9)
     np.testing.assert_allclose(one.trace, other.trace, rtol=1e-9)
@@ -227,26 +227,26 @@ def test_ebcc_kernels_agree(monkeypatch):
         *(votes.to_frame()[c] for c in ("task", "worker", "label")), weight=np.linspace(0.5, 2, len(votes))
     )
     for data in (votes, weighted):
-        plain = cw.EBCC(n_groups=4, max_iter=300).fit(data, gold={0: 1, 7: 2})
+        plain = cw.classes.EBCC(n_groups=4, max_iter=300).fit(data, gold={0: 1, 7: 2})
         with monkeypatch.context() as patch:
             patch.setattr(subtype_kernels, "COMPILED_FROM", 0)
-            fast = cw.EBCC(n_groups=4, max_iter=300).fit(data, gold={0: 1, 7: 2})
+            fast = cw.classes.EBCC(n_groups=4, max_iter=300).fit(data, gold={0: 1, 7: 2})
         np.testing.assert_allclose(fast.posterior, plain.posterior, atol=1e-8)
         np.testing.assert_allclose(fast.trace, plain.trace, rtol=1e-10)
 
 
 def test_ebcc_keeps_the_highest_bound_and_refuses_what_does_not_fit():
     votes = planted(n=80, m=8, k=2)[0]
-    single = [cw.EBCC(n_init=1, seed=s).fit(votes).trace[-1] for s in range(2)]
-    assert cw.EBCC(n_init=4).fit(votes).trace[-1] >= single[0] - 1e-9
+    single = [cw.classes.EBCC(n_init=1, seed=s).fit(votes).trace[-1] for s in range(2)]
+    assert cw.classes.EBCC(n_init=4).fit(votes).trace[-1] >= single[0] - 1e-9
     with pytest.raises(cw.DataError, match="lower n_groups"):
-        cw.EBCC(n_groups=10**7).fit(votes)
+        cw.classes.EBCC(n_groups=10**7).fit(votes)
 
 
 def test_one_flat_community_is_ibcc_with_a_flat_prior():
     votes = planted(n=100, m=10, k=3)[0]
-    flat = cw.CBCC(n_communities=1, n_init=1, strength=3 * 2.0, prior_diagonal=1e9, prior_off=1e9, tol=1e-11)
-    ibcc = cw.IBCC(prior_diagonal=2, prior_off=2, tol=1e-11).fit(votes)
+    flat = cw.classes.CBCC(n_communities=1, n_init=1, strength=3 * 2.0, prior_diagonal=1e9, prior_off=1e9, tol=1e-11)
+    ibcc = cw.classes.IBCC(prior_diagonal=2, prior_off=2, tol=1e-11).fit(votes)
     found = flat.fit(votes)
     np.testing.assert_allclose(found.posterior, ibcc.posterior, atol=1e-3)
     np.testing.assert_allclose(found.confusion, ibcc.confusion, atol=1e-4)
@@ -254,8 +254,10 @@ def test_one_flat_community_is_ibcc_with_a_flat_prior():
 
 def test_one_very_strong_community_is_pooled():
     votes = planted(n=400, m=10, k=3)[0]
-    strong = cw.CBCC(n_communities=1, n_init=1, strength=1e6, prior_diagonal=1, prior_off=1, tol=1e-9).fit(votes)
-    pooled = cw.Pooled(smoothing=1, prior_class=0.5, tol=1e-10).fit(votes)
+    strong = cw.classes.CBCC(n_communities=1, n_init=1, strength=1e6, prior_diagonal=1, prior_off=1, tol=1e-9).fit(
+        votes
+    )
+    pooled = cw.classes.Pooled(smoothing=1, prior_class=0.5, tol=1e-10).fit(votes)
     np.testing.assert_allclose(strong.confusion, pooled.confusion, atol=1e-3)
     np.testing.assert_allclose(strong.posterior, pooled.posterior, atol=5e-3)
 
@@ -263,7 +265,7 @@ def test_one_very_strong_community_is_pooled():
 def test_communities_are_found():
     groups = [simulate.OneCoin(30, low=0.8, high=0.9), simulate.Constant(15, label=1)]
     crowd = simulate.crowd(600, 3, groups, simulate.PerTask(6), seed=0)
-    result = cw.CBCC(n_communities=2).fit(crowd.annotations)
+    result = cw.classes.CBCC(n_communities=2).fit(crowd.annotations)
     community = result.extra["community"].argmax(axis=1)
     assert len(set(community[:30])) == len(set(community[30:])) == 1
     assert community[0] != community[40]
@@ -271,21 +273,28 @@ def test_communities_are_found():
 
 
 @pytest.mark.parametrize(
-    "method", [cw.IBCC(), cw.MeanField(), cw.Gibbs(n_sweeps=100, burn_in=30), cw.EBCC(n_groups=3, n_init=1), cw.CBCC()]
+    "method",
+    [
+        cw.classes.IBCC(),
+        cw.classes.MeanField(),
+        cw.classes.Gibbs(n_sweeps=100, burn_in=30),
+        cw.classes.EBCC(n_groups=3, n_init=1),
+        cw.classes.CBCC(),
+    ],
 )
 def test_planted_matrices_come_back_better_with_more_tasks(method):
     errors = []
     for n in (300, 1200, 4800):
         crowd = simulate.crowd(n, 3, [simulate.DirichletConfusion(12)], simulate.PerTask(6), seed=2)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cw.ConvergenceWarning)
+            warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
             found = method.fit(crowd.annotations).confusion
         errors.append(float(((found - crowd.confusion) ** 2).sum() / (12 * 3)))
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.01
 
 
-@pytest.mark.parametrize("cls", [cw.IBCC, cw.BayesGC, cw.MeanField])
+@pytest.mark.parametrize("cls", [cw.classes.IBCC, cw.classes.BayesGC, cw.classes.MeanField])
 def test_priors_below_the_floor_are_refused(cls):
     with pytest.raises(cw.ParameterError, match=r"prior_off must be at least 0\.05, got 0\.01"):
         cls(prior_off=0.01)
@@ -294,6 +303,6 @@ def test_priors_below_the_floor_are_refused(cls):
 def test_ebcc_refuses_what_would_take_too_long(monkeypatch):
     votes, _, _ = planted(n=40, m=8, k=3, labels=3)
     monkeypatch.setattr("crowdwise.kinds.classes.methods.communities.MAX_WORK", 120 * 3 * 10 * 3)
-    cw.EBCC().fit(votes)
+    cw.classes.EBCC().fit(votes)
     with pytest.raises(cw.DataError, match="lower n_groups and n_init, or take ibcc or cbcc"):
-        cw.EBCC(n_init=4).fit(votes)
+        cw.classes.EBCC(n_init=4).fit(votes)

@@ -13,9 +13,9 @@ def test_names_do_not_decide_the_order():
     gold = Gold(np.array([4, 1], dtype=np.int32), 4)  # the second task is b, which nobody said
     order = ClassOrder.of(votes, gold)
     assert order.rank.tolist() == [1, 2, 0, 3]
-    assert order.silent == 1
-    new, known = order.renamed(votes, gold)
+    assert order.n_unseen == 1
+    new, ranked_gold = order.apply(votes, gold)
     assert new.label.tolist() == [0, 1, 0]
-    assert known.label.tolist() == [4, 2]
+    assert ranked_gold.label.tolist() == [4, 2]
     values = np.arange(4.0)[None]
-    np.testing.assert_array_equal(order.back(values), [[1, 2, 0, 3]])
+    np.testing.assert_array_equal(order.invert(values), [[1, 2, 0, 3]])

@@ -135,5 +135,5 @@ def test_a_free_model_shows_its_own_matrices():
 
 @pytest.mark.parametrize("model", ["one_coin", "mace", "pooled"])
 def test_a_committee_of_restricted_models_is_under_the_law_too(model):
-    chosen = cw.Committee(members=("majority_vote", "one_coin"), model=model)
+    chosen = cw.classes.Committee(members=("majority_vote", "one_coin"), model=model)
     assert contradictions(chosen.fit(votes_of("adversaries"))) == 0

@@ -30,7 +30,7 @@ def coin_crowd(seed, noise=0.05, n=500, copies=30):
 @pytest.mark.parametrize("gold", [None, {0: 0, 1: 1}])
 def test_groups_of_one_are_dawid_skene(gold):
     votes = planted(n=80, m=10)[0]
-    alone = cw.GroupAware(groups=(), smoothing=0.1).fit(votes, gold=gold)
+    alone = cw.classes.GroupAware(groups=(), smoothing=0.1).fit(votes, gold=gold)
     plain = cw.DawidSkene(smoothing=0.1).fit(votes, gold=gold)
     np.testing.assert_allclose(alone.posterior, plain.posterior, atol=1e-9)
     np.testing.assert_allclose(alone.confusion, plain.confusion, atol=1e-9)
@@ -75,7 +75,7 @@ def test_thirty_copies_of_a_coin_do_not_outvote_three_experts(noise):
     right, fooled = [], []
     for seed in range(5):
         votes, truth = coin_crowd(seed, noise)
-        result = cw.GroupAware().fit(votes)
+        result = cw.classes.GroupAware().fit(votes)
         right.append((result.labels == truth).mean())
         fooled.append((cw.DawidSkene().fit(votes).labels == truth).mean())
         assert np.bincount(result.extra["group"]).tolist() == [1, 1, 1, 30], seed
@@ -87,16 +87,16 @@ def test_thirty_copies_of_a_coin_do_not_outvote_three_experts(noise):
 def test_given_groups_are_used():
     votes, _ = coin_crowd(0)
     named = tuple(votes.workers[3:].to_list())
-    given = cw.GroupAware(groups=(named,)).fit(votes)
-    np.testing.assert_allclose(given.posterior, cw.GroupAware().fit(votes).posterior)
+    given = cw.classes.GroupAware(groups=(named,)).fit(votes)
+    np.testing.assert_allclose(given.posterior, cw.classes.GroupAware().fit(votes).posterior)
     text = ",".join(map(str, named))  # as on the command line
-    assert cw.GroupAware(groups=text).fit(votes).extra["group"].tolist() == given.extra["group"].tolist()
+    assert cw.classes.GroupAware(groups=text).fit(votes).extra["group"].tolist() == given.extra["group"].tolist()
     with pytest.raises(cw.ParameterError, match="list the workers"):
-        cw.GroupAware(groups=("ann", "bob"))
+        cw.classes.GroupAware(groups=("ann", "bob"))
     with pytest.raises(cw.ParameterError, match="without annotations"):
-        cw.GroupAware(groups=((999, named[0]),)).fit(votes)
+        cw.classes.GroupAware(groups=((999, named[0]),)).fit(votes)
     with pytest.raises(cw.ParameterError, match="one group only"):
-        cw.GroupAware(groups=(named, named[:1])).fit(votes)
+        cw.classes.GroupAware(groups=(named, named[:1])).fit(votes)
 
 
 def test_independent_workers_are_left_alone():
@@ -116,15 +116,15 @@ def test_independent_workers_are_left_alone():
 def test_a_ring_of_colluders_is_found_and_silenced(seed):
     groups = [simulate.OneCoin(20, low=0.55, high=0.9), simulate.Colluder(16, p_corr=0.9, accuracy=0.7)]
     crowd = simulate.crowd(1000, 3, groups, simulate.PerTask(10), seed=seed)
-    result = cw.GroupAware().fit(crowd.annotations)
+    result = cw.classes.GroupAware().fit(crowd.annotations)
     assert np.bincount(result.extra["group"])[-1] == 16
     assert cw.evaluate(result, crowd.truth_table()).accuracy > 0.9
-    assert cw.evaluate(cw.Hierarchical().fit(crowd.annotations), crowd.truth_table()).accuracy < 0.1
+    assert cw.evaluate(cw.classes.Hierarchical().fit(crowd.annotations), crowd.truth_table()).accuracy < 0.1
 
 
 def test_half_a_group_is_still_a_group_when_judging_new_tasks():
     votes, _ = coin_crowd(0)
-    result = cw.GroupAware().fit(votes)
+    result = cw.classes.GroupAware().fit(votes)
     names = votes.workers.to_list()
     one = result.infer(cw.Annotations.from_arrays(["new"], [names[3]], [0], classes=[0, 1]))
     ten = result.infer(cw.Annotations.from_arrays(["new"] * 10, names[3:13], [0] * 10, classes=[0, 1]))

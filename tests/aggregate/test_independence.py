@@ -26,18 +26,18 @@ def independent():
 
 
 def test_a_dependent_crowd():
-    test = cw.independence(dependent())
+    test = cw.classes.independence(dependent())
     assert test.together
     assert not test.independent
     assert test.high < 0.7
     assert SENTENCE in test.sentence()
     told = test.to_dict()
     assert told["verdict"] == "together"
-    assert cw.Independence.of(told) == test
+    assert cw.classes.Independence.of(told) == test
 
 
 def test_an_independent_crowd():
-    test = cw.independence(independent())
+    test = cw.classes.independence(independent())
     assert test.independent
     assert not test.together
     assert abs(test.dispersion) < 0.2
@@ -50,21 +50,21 @@ def test_an_independent_crowd():
     cw.Annotations.from_arrays(range(30), [0, 1, 2] * 10, [0, 1, 1, 0, 2] * 6),  # one label a task
 ])  # fmt: skip
 def test_few_labels_tell_nothing(votes):
-    test = cw.independence(votes)
+    test = cw.classes.independence(votes)
     assert test.to_dict()["verdict"] == "unclear"
     assert "too few to tell" in test.sentence()
 
 
 def test_the_result_of_any_method_will_do():
     votes = dependent()
-    plain = cw.independence(votes)
-    assert cw.independence(votes, cw.DawidSkene().fit(votes)) == plain
-    model = cw.independence(votes, cw.Hierarchical().fit(votes))
+    plain = cw.classes.independence(votes)
+    assert cw.classes.independence(votes, cw.DawidSkene().fit(votes)) == plain
+    model = cw.classes.independence(votes, cw.classes.Hierarchical().fit(votes))
     assert model.power == plain.power
     assert model.dispersion == pytest.approx(plain.dispersion, abs=1e-6)
     default = cw.Adaptive().fit(votes)
     assert default.extra["copying"] == []
-    own = cw.independence(votes, default)
+    own = cw.classes.independence(votes, default)
     assert own.power == pytest.approx(plain.power)
     assert own.dispersion == pytest.approx(plain.dispersion)
 
@@ -72,10 +72,10 @@ def test_the_result_of_any_method_will_do():
 def test_other_votes_are_refused():
     votes = independent()
     with pytest.raises(cw.errors.ParameterError, match="other tasks"):
-        cw.independence(votes, cw.DawidSkene().fit(planted(n=20)[0]))
-    numbers = cw.number_votes([1, 1, 2], ["a", "b", "a"], [1.0, 2.0, 3.0])
+        cw.classes.independence(votes, cw.DawidSkene().fit(planted(n=20)[0]))
+    numbers = cw.numbers.number_votes([1, 1, 2], ["a", "b", "a"], [1.0, 2.0, 3.0])
     with pytest.raises(cw.errors.ParameterError, match="classes"):
-        cw.independence(numbers)
+        cw.classes.independence(numbers)
 
 
 @pytest.mark.parametrize(("votes", "shown"), [(dependent(), True), (independent(), False)])
@@ -93,5 +93,5 @@ def test_terminal_and_report_show_it_or_not(tmp_path, votes, shown):
 
 def test_numbers_are_finite_with_one_busy_task():
     votes = cw.Annotations.from_arrays([0] * 6 + [1, 2], range(8), [0, 1, 0, 1, 0, 0, 1, 0])
-    told = cw.independence(votes).to_dict()
+    told = cw.classes.independence(votes).to_dict()
     assert all(np.isfinite(value) for value in told.values() if isinstance(value, float))

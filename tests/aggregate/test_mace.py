@@ -11,7 +11,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.em.kernels import Workspace, stats_of
 from crowdwise.kinds.classes.methods.base import Run
-from crowdwise.kinds.classes.methods.confusion.mace import Worker, split
+from crowdwise.kinds.classes.methods.confusion.mace import MACEParams, split
 
 from ..conftest import build, crowds, planted
 
@@ -32,7 +32,7 @@ def test_every_label_is_known_or_spammed():
     votes = planted(n=20, m=5, k=3, labels=4)[0]
     rng = np.random.default_rng(0)
     q, know = rng.dirichlet(np.ones(3), 20), rng.uniform(0.1, 0.9, 5)
-    worker = Worker(know, 1 - know, rng.dirichlet(np.ones(3), 5), np.empty(0))
+    worker = MACEParams(know, 1 - know, rng.dirichlet(np.ones(3), 5), np.empty(0))
     known, spammed = by_rows(votes, q, worker)
     np.testing.assert_allclose(known + spammed, 1, atol=1e-12)
     found = split(stats_of(Workspace.of(votes), q), worker).counts
@@ -73,7 +73,7 @@ def test_spammers_and_their_habits_are_seen(variational):
     result = cw.MACE(variational=variational).fit(crowd.annotations)
     assert result.extra["know"][12:].max() < 0.1 < 0.3 < result.extra["know"][:12].min()
     assert result.extra["habit"][12:, 0].min() > 0.9
-    best = cw.evaluate(cw.oracle(crowd.annotations, crowd.confusion), crowd.truth_table()).accuracy
+    best = cw.evaluate(cw.classes.oracle(crowd.annotations, crowd.confusion), crowd.truth_table()).accuracy
     assert cw.evaluate(result, crowd.truth_table()).accuracy > best - 0.02
 
 

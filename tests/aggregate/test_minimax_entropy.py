@@ -72,7 +72,7 @@ def test_without_task_logits_it_is_dawid_skene_with_gaussian_logits():
     """EM with an independent M-step ends where the ascent ends."""
     votes = planted(n=120, m=5, k=3, labels=4, low=0.6, high=0.9)[0]
     strength, k = 1.0, 3
-    ours = cw.MinimaxEntropy(strength_worker=strength, strength_task=None, tol=1e-13, max_iter=2000).fit(votes)
+    ours = cw.classes.MinimaxEntropy(strength_worker=strength, strength_task=None, tol=1e-13, max_iter=2000).fit(votes)
     logits = np.log(np.maximum(ours.confusion, 1e-12))
     logits -= logits.mean(axis=2, keepdims=True)
     q = ours.posterior
@@ -90,18 +90,20 @@ def test_without_task_logits_it_is_dawid_skene_with_gaussian_logits():
         best = minimize(minus_q, np.zeros(k * k), jac=True, tol=1e-12).x.reshape(k, k)
         np.testing.assert_allclose(logits[w], best, atol=1e-3)
     # and the E-step at our confusions, with an even prior, gives our posterior back
-    np.testing.assert_allclose(cw.oracle(votes, ours.confusion).posterior, q, atol=1e-9)
+    np.testing.assert_allclose(cw.classes.oracle(votes, ours.confusion).posterior, q, atol=1e-9)
 
 
 def test_strong_task_terms_vanish():
     votes = planted(n=100, m=8)[0]
-    held = cw.MinimaxEntropy(strength_task=1e6).fit(votes)
-    none = cw.MinimaxEntropy(strength_task=None).fit(votes)
+    held = cw.classes.MinimaxEntropy(strength_task=1e6).fit(votes)
+    none = cw.classes.MinimaxEntropy(strength_task=None).fit(votes)
     np.testing.assert_allclose(held.posterior, none.posterior, atol=1e-3)
 
 
 def test_a_new_task_is_judged_by_the_workers_alone():
     votes = planted(n=60, m=8)[0]
-    result = cw.MinimaxEntropy().fit(votes)
+    result = cw.classes.MinimaxEntropy().fit(votes)
     new = cw.Annotations.from_arrays([999, 999], [0, 1], [0, 1], classes=range(3))
-    np.testing.assert_allclose(result.infer(new).posterior, cw.oracle(new, result.confusion[:2]).posterior, atol=1e-12)
+    np.testing.assert_allclose(
+        result.infer(new).posterior, cw.classes.oracle(new, result.confusion[:2]).posterior, atol=1e-12
+    )

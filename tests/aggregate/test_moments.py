@@ -12,7 +12,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.kinds.classes.maths import moments
 from crowdwise.kinds.classes.maths.factors import align, best_order, impute_blocks, orthogonal_components
-from crowdwise.kinds.classes.maths.moments import Pairs
+from crowdwise.kinds.classes.maths.moments import PairTables
 from crowdwise.kinds.classes.methods.moments import (
     class_frequencies,
     corners,
@@ -35,7 +35,7 @@ def population(confusion, prior, n=1e6):
     """The pair tables of infinitely many tasks."""
     first, second = np.array(list(combinations(range(len(confusion)), 2))).T
     share = np.einsum("k,pkl,pkm->plm", prior, confusion[first], confusion[second])
-    return Pairs(first, second, n * share, len(confusion))
+    return PairTables(first, second, n * share, len(confusion))
 
 
 def test_pair_tables_are_counts():
@@ -153,7 +153,7 @@ def test_kos_is_the_published_iteration():
         y /= np.sqrt((y**2).mean())
     score = np.bincount(votes.task, weights=sign * y)
     with pytest.warns(cw.errors.ConvergenceWarning):  # ten rounds are usual, and not enough here
-        result = cw.KOS(seed=5).fit(votes)
+        result = cw.classes.KOS(seed=5).fit(votes)
     np.testing.assert_array_equal(result.labels, score > 0)
     odds = np.log(result.posterior[:, 1] / result.posterior[:, 0])
     np.testing.assert_allclose(odds, result.extra["vote_scale"] * score, atol=1e-9)
@@ -162,7 +162,7 @@ def test_kos_is_the_published_iteration():
 def test_mmsr_sees_through_adversaries():
     groups = [simulate.OneCoin(14, low=0.6, high=0.9), simulate.Adversary(6)]
     crowd = simulate.crowd(500, 2, groups, simulate.Dense(), seed=1)
-    result = cw.MMSR().fit(crowd.annotations)
+    result = cw.classes.MMSR().fit(crowd.annotations)
     assert cw.evaluate(result, crowd.truth_table()).accuracy > 0.97
     assert (result.extra["vote_weight"][14:] < 0).all()
 
@@ -170,23 +170,23 @@ def test_mmsr_sees_through_adversaries():
 def test_too_little_overlap_is_said():
     votes = cw.Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1])
     with pytest.raises(cw.DataError, match="no two of them share 10 or more"):
-        cw.CNMF().fit(votes)
+        cw.classes.CNMF().fit(votes)
     votes = planted(n=60, m=4, k=2, labels=4)[0]
     frame = votes.to_frame()
     task, worker, label = (frame[c].to_list() for c in ("task", "worker", "label"))
     newcomer = cw.Annotations.from_arrays([*task, 0], [*worker, 9], [*label, 1])
-    for method in (cw.CNMF(), cw.MultiSPA(), cw.SML()):
-        with pytest.warns(cw.IdentifiabilityWarning, match="1 of 5 workers share too few tasks"):
+    for method in (cw.classes.CNMF(), cw.classes.MultiSPA(), cw.classes.SML()):
+        with pytest.warns(cw.errors.IdentifiabilityWarning, match="1 of 5 workers share too few tasks"):
             method.fit(newcomer)
 
 
 def test_too_many_workers_are_refused_with_an_alternative():
     votes = cw.Annotations.from_arrays(np.arange(201) // 3, np.arange(201), np.arange(201) % 2)
     with pytest.raises(cw.DataError, match=r"at most 200, these data have 201; dawid_skene"):
-        cw.SymNMF().fit(votes)
+        cw.classes.SymNMF().fit(votes)
     wide = cw.Annotations.from_arrays(np.repeat(range(40), 3), list(range(3)) * 40, np.arange(120) % 12)
     with pytest.raises(cw.DataError, match="at most 10 classes"):
-        cw.Tensor(min_overlap=1).fit(wide)
+        cw.classes.Tensor(min_overlap=1).fit(wide)
 
 
 def test_dawid_skene_starts_where_it_is_told():

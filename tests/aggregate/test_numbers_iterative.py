@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths import beliefs
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 
 
 def regular(rng):
@@ -41,7 +41,7 @@ def test_within_a_thousandth_of_brute_force():
         worker = regular(rng)
         truth = rng.normal(size=8)
         value = truth[:, None] + np.sqrt(rng.choice(variances, 6)[worker]) * rng.normal(size=(8, 3))
-        rows = Rows(
+        rows = NumberRows(
             np.repeat(np.arange(8, dtype=np.int32), 3), worker.ravel().astype(np.int32), value.ravel(), None, 8, 6
         )
         fit = numbers.bayesian_iterative(
@@ -55,7 +55,7 @@ def test_rounding_to_nodes_and_small_blocks_hardly_matter(monkeypatch):
     rng = np.random.default_rng(1)
     task, worker = np.repeat(np.arange(200, dtype=np.int32), 4), rng.integers(0, 12, 800).astype(np.int32)
     value = rng.normal(size=200)[task] + rng.normal(size=800)
-    rows = Rows(task, worker, value, None, 200, 12)
+    rows = NumberRows(task, worker, value, None, 200, 12)
     exact = numbers.bayesian_iterative(rows)
     monkeypatch.setattr(beliefs, "BLOCK", 50)
     monkeypatch.setattr(beliefs, "BATCHED", 0)
@@ -73,7 +73,7 @@ def test_beats_the_mean_where_some_workers_are_hopeless():
         task = np.repeat(np.arange(150, dtype=np.int32), 4)
         worker = rng.permutation(np.repeat(np.arange(100), 6)).astype(np.int32)
         value = truth[task] + np.sqrt(noise[worker]) * rng.normal(size=600)
-        rows = Rows(task, worker, value, None, 150, 100)
+        rows = NumberRows(task, worker, value, None, 150, 100)
         options = {"variances": np.array([0.1, 10.0]), "shares": np.array([0.5, 0.5]), "prior": (0.0, 1.0)}
         fit = numbers.bayesian_iterative(rows, **options, debias=False, clamp=False)
         errors.append([np.mean((m - truth) ** 2) for m in (fit.mean, numbers.mean(rows).mean)])
@@ -85,8 +85,9 @@ def crowd_with_repeats(tasks=150, workers=12):
     rng = np.random.default_rng(3)
     task, worker = np.repeat(np.arange(tasks, dtype=np.int32), 5), rng.integers(0, workers, 5 * tasks).astype(np.int32)
     noise = rng.choice([0.3, 2.0], workers)
-    return Rows(task, worker, rng.normal(size=tasks)[task] + noise[worker] * rng.normal(size=5 * tasks), None, tasks,
-                workers)  # fmt: skip
+    return NumberRows(
+        task, worker, rng.normal(size=tasks)[task] + noise[worker] * rng.normal(size=5 * tasks), None, tasks, workers
+    )
 
 
 def test_the_compiled_round_says_the_same(monkeypatch):
@@ -112,7 +113,7 @@ def test_one_repeat_does_not_make_every_answer_a_pattern_of_its_own(monkeypatch)
     assert 0 < repeats < len(edges.n) / 3
     tables = beliefs.Tables.of(edges, np.linspace(-5, 5, 21), np.array([0.5, 2.0]))
     assert len(tables.patterns) <= 40 + repeats
-    assert tables.kept is not None
+    assert tables.cached is not None
     step = (edges.value.max() - edges.value.min()) / 39
     assert np.abs(tables.patterns[tables.pattern, 0] - edges.value).max() <= step / 2 + 1e-12
 
@@ -120,7 +121,7 @@ def test_one_repeat_does_not_make_every_answer_a_pattern_of_its_own(monkeypatch)
 def test_answers_far_apart_lose_no_product(monkeypatch):
     monkeypatch.setattr(beliefs, "COMPILED_FROM", 0)
     task, worker = np.repeat(np.arange(4, dtype=np.int32), 3), np.tile(np.arange(3, dtype=np.int32), 4)
-    rows = Rows(task, worker, np.tile([0.0, 1e3, -1e3], 4) + np.arange(12) / 10, None, 4, 3)
+    rows = NumberRows(task, worker, np.tile([0.0, 1e3, -1e3], 4) + np.arange(12) / 10, None, 4, 3)
     fit = numbers.bayesian_iterative(rows, clamp=False, debias=False)
     assert np.isfinite(fit.mean).all()
     assert (fit.variance > 0).all()

@@ -10,7 +10,7 @@ import pytest
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.precision import Precision, best_prior
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.simulate import number_crowd
 
 METHODS = {
@@ -31,9 +31,9 @@ def _no_numeric_warnings():
         yield
 
 
-def planted(seed=0, tasks=30, workers=8, per_task=4, **options) -> tuple[Rows, np.ndarray]:
+def planted(seed=0, tasks=30, workers=8, per_task=4, **options) -> tuple[NumberRows, np.ndarray]:
     crowd = number_crowd(tasks, workers, per_task=per_task, seed=seed, slope=0.2, **options)
-    return Rows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd.truth
+    return NumberRows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd.truth
 
 
 def same(one, other, tasks=None, workers=None, rtol=1e-9):
@@ -65,7 +65,7 @@ def test_a_weight_of_two_is_the_row_twice(method):
     times[rows.task == 0] = 1
     again = np.repeat(np.arange(len(rows)), times)
     twice = rows.take(again)
-    weighted = Rows(rows.task, rows.worker, rows.value, times.astype(float), rows.n_tasks, rows.n_workers)
+    weighted = NumberRows(rows.task, rows.worker, rows.value, times.astype(float), rows.n_tasks, rows.n_workers)
     same(method(twice), method(weighted), rtol=1e-8)
 
 
@@ -73,7 +73,7 @@ def test_a_weight_of_two_is_the_row_twice(method):
 def test_silent_tasks_and_workers_change_nobody(method):
     rows, truth = planted(2)
     gold = np.where(np.arange(rows.n_tasks) < 4, truth, np.nan)
-    more = Rows(rows.task, rows.worker, rows.value, None, rows.n_tasks + 3, rows.n_workers + 2)
+    more = NumberRows(rows.task, rows.worker, rows.value, None, rows.n_tasks + 3, rows.n_workers + 2)
     for known in (None, gold):
         one = method(rows, known)
         other = method(more, None if known is None else np.append(known, [np.nan] * 3))
@@ -87,7 +87,7 @@ def test_silent_tasks_and_workers_change_nobody(method):
 @every
 def test_a_silent_task_gets_what_is_known_of_tasks_in_general(method):
     rows, _ = planted(2, tasks=60)
-    fit = method(Rows(rows.task, rows.worker, rows.value, None, 61, rows.n_workers))
+    fit = method(NumberRows(rows.task, rows.worker, rows.value, None, 61, rows.n_workers))
     assert abs(fit.mean[-1] - fit.mean[:-1].mean()) < 0.2 * fit.mean[:-1].std()
     if np.isfinite(fit.variance[:-1]).all():
         assert 0.3 < fit.variance[-1] / fit.mean[:-1].var() < 6
@@ -102,7 +102,7 @@ def test_gold_is_held_and_weight_zero_is_absent(method):
     np.testing.assert_allclose(fit.mean[known], gold[known], rtol=1e-12)
     assert (fit.variance[known] == 0).all()
     keep = np.arange(len(rows)) % 5 > 0
-    absent = Rows(rows.task, rows.worker, rows.value, keep.astype(float), rows.n_tasks, rows.n_workers)
+    absent = NumberRows(rows.task, rows.worker, rows.value, keep.astype(float), rows.n_tasks, rows.n_workers)
     same(method(rows.take(keep), gold), method(absent, gold), rtol=1e-10)
 
 
@@ -127,7 +127,7 @@ def test_gold_teaches_weights(name):
     truth = rng.normal(size=60)
     lie = truth + rng.normal(0, 1.5, 60)
     value = np.stack([lie, lie + rng.normal(0, 0.05, 60), truth + rng.normal(0, 0.2, 60)], axis=1).ravel()
-    rows = Rows(
+    rows = NumberRows(
         np.repeat(np.arange(60, dtype=np.int32), 3), np.tile(np.arange(3, dtype=np.int32), 60), value, None, 60, 3
     )
     gold = np.where(np.arange(60) < 30, truth, np.nan)
@@ -152,7 +152,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_small_and_flat_crowds(method, case):
     task, worker, value, n, m = case
-    rows = Rows(np.array(task, np.int32), np.array(worker, np.int32), np.array(value, float), None, n, m)
+    rows = NumberRows(np.array(task, np.int32), np.array(worker, np.int32), np.array(value, float), None, n, m)
     fit = method(rows)
     assert np.isfinite(fit.mean).all()
     assert (fit.variance[~np.isnan(fit.variance)] >= 0).all()
@@ -184,7 +184,7 @@ def test_one_wild_answer_moves_nobody_else():
 
 def test_median_and_trimmed_mean_by_hand():
     value = np.array([1.0, 2.0, 3.0, 4.0, 100.0])
-    rows = Rows(np.zeros(5, np.int32), np.arange(5, dtype=np.int32), value, None, 1, 5)
+    rows = NumberRows(np.zeros(5, np.int32), np.arange(5, dtype=np.int32), value, None, 1, 5)
     assert numbers.median(rows).mean[0] == pytest.approx(3.0)
     assert numbers.trimmed_mean(rows).mean[0] == pytest.approx(3.0)
     assert numbers.trimmed_mean(rows, share=0.0).mean[0] == pytest.approx(22.0)
@@ -202,15 +202,29 @@ def test_biased_mean_is_least_squares():
 
 
 TINY = {
-    "two workers": Rows(np.repeat(np.arange(3, dtype=np.int32), 2), np.tile(np.arange(2, dtype=np.int32), 3),
-                        np.array([1.0, 2, 3, 4, 5, 6.5]), None, 3, 2),
-    "one worker": Rows(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), np.array([1.0, 2, 5]), None, 3, 1),
-    "all agree": Rows(np.repeat(np.arange(3, dtype=np.int32), 2), np.tile(np.arange(2, dtype=np.int32), 3),
-                      np.array([1.0, 1, 3, 3, 5, 5]), None, 3, 2),
+    "two workers": NumberRows(
+        np.repeat(np.arange(3, dtype=np.int32), 2),
+        np.tile(np.arange(2, dtype=np.int32), 3),
+        np.array([1.0, 2, 3, 4, 5, 6.5]),
+        None,
+        3,
+        2,
+    ),
+    "one worker": NumberRows(
+        np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), np.array([1.0, 2, 5]), None, 3, 1
+    ),
+    "all agree": NumberRows(
+        np.repeat(np.arange(3, dtype=np.int32), 2),
+        np.tile(np.arange(2, dtype=np.int32), 3),
+        np.array([1.0, 1, 3, 3, 5, 5]),
+        None,
+        3,
+        2,
+    ),
     "few answers": planted(1, tasks=6, workers=3, per_task=2)[0],
     "alike": planted(2, tasks=20, workers=4, per_task=3, noise=(0.5, 0.5))[0],
     "constants": planted(2, tasks=400, workers=40, per_task=5, constant=0.2)[0],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("rows", TINY.values(), ids=TINY)

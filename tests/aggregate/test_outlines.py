@@ -9,8 +9,9 @@ import crowdwise as cw
 from crowdwise import registry, simulate
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
-from crowdwise.kinds.outlines.fitting import by_picture
-from crowdwise.kinds.outlines.maths import beside_others, fill_even_odd, grid, overlap, patterns, staple, trace, vote
+from crowdwise.kinds.outlines.fitting import place_factor
+from crowdwise.kinds.outlines.maths import fill_even_odd, grid, iou_with_others, overlap, patterns, staple, trace, vote
+from crowdwise.kinds.outlines.simulate import outline_crowd
 from crowdwise.workers import study
 
 METHODS = registry.names("outlines")
@@ -76,27 +77,26 @@ def test_overlap_with_the_others_is_that_of_masks():
     for i in range(5):
         rest = np.arange(5) != i
         want.append(overlap(masks[i], vote(masks[rest], weight[rest]) > 0.5))
-    np.testing.assert_allclose(beside_others(said, count, weight), want)
+    np.testing.assert_allclose(iou_with_others(said, count, weight), want)
     truth = said[0].copy()
-    assert beside_others(said, count, weight, truth)[0] == 1.0
-    assert np.isnan(beside_others(said[:1], count, weight[:1])).all()
-    assert np.isnan(beside_others(np.zeros((2, 1)), np.ones(1), np.ones(2))).all()
+    assert iou_with_others(said, count, weight, truth)[0] == 1.0
+    assert np.isnan(iou_with_others(said[:1], count, weight[:1])).all()
+    assert np.isnan(iou_with_others(np.zeros((2, 1)), np.ones(1), np.ones(2))).all()
 
 
 def test_what_workers_are_worth_is_learnt_over_pictures():
     """Two of five looks at every picture are by workers who draw anywhere: one picture does not tell who they are."""
-    crowd = simulate.OUTLINE_SCENARIOS["outlines_random"]
-    planted = type(crowd)(crowd.description, {"random": 0.4}).make(30, 10, None, 3, seed=5)
+    planted = simulate.PlantedOutlines(outline_crowd(30, 10, per_task=3, random=0.4, seed=5))
     scores = {name: cw.evaluate(registry.method(name, pixels=4000).fit(planted.votes), planted.truth_table()).iou
               for name in METHODS}  # fmt: skip
     assert scores["outline_vote"] > max(v for name, v in scores.items() if name != "outline_vote") + 0.05
-    result = cw.OutlineVote(pixels=4000).fit(planted.votes)
+    result = cw.outlines.OutlineVote(pixels=4000).fit(planted.votes)
     bad = np.array(planted.kind) == "random"
     assert result.extra["worker_weight"][bad].max() < result.extra["worker_weight"][~bad].min()
     # Other pictures are judged by the same trust: two who draw anywhere do not outvote one who looks.
     good, lazy = result.workers.filter(~bad)[0], result.workers.filter(bad).head(2).to_list()
     other = [[[10, 10], [30, 10], [30, 30]]]
-    new = cw.outline_votes(["n"] * 3, [good, *lazy], [[SQUARE], other, other])
+    new = cw.outlines.outline_votes(["n"] * 3, [good, *lazy], [[SQUARE], other, other])
     assert result.infer(new).to_table()["outlines"].to_list() == ["[[[0, 0], [4, 0], [4, 4], [0, 4]]]"]
 
 
@@ -108,15 +108,15 @@ def test_who_always_draws_the_same_place_weighs_little():
         for w in rng.permutation(10)[:3].tolist():
             at = np.array([20.0, 20.0]) if w < 4 else np.array([x, y]) + rng.normal(0, 2, 2)
             task.append(t), worker.append(w), drawn.append([(np.array(SQUARE) * 6 + at).tolist()])
-    votes = cw.outline_votes(task, worker, drawn, workers=range(10))
-    looks = by_picture(votes)
+    votes = cw.outlines.outline_votes(task, worker, drawn, workers=range(10))
+    looks = place_factor(votes)
     assert looks[:4].max() < 0.2
     assert looks[4:].min() == 1.0
-    weight = cw.OutlineVote().fit(votes).extra["worker_weight"]
+    weight = cw.outlines.OutlineVote().fit(votes).extra["worker_weight"]
     assert weight[:4].max() < 0.05 * weight[4:].min()
     # Things that always lie in one place are there for all.
     same = [[(np.array(SQUARE) * 6 + rng.normal(0, 0.1, 2)).tolist()] for _ in task]
-    assert by_picture(cw.outline_votes(task, worker, same)).min() > 0.9
+    assert place_factor(cw.outlines.outline_votes(task, worker, same)).min() > 0.9
 
 
 @every
@@ -131,7 +131,7 @@ def test_planted_outlines_are_found(name, crowd):
 def test_rows_do_not_matter_and_saving_keeps_everything(name, crowd, tmp_path):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=1)
     result = registry.method(name).fit(crowd.votes)
-    again = registry.method(name).fit(cw.outline_votes(frame["task"], frame["worker"], frame["outlines"]))
+    again = registry.method(name).fit(cw.outlines.outline_votes(frame["task"], frame["worker"], frame["outlines"]))
     assert again.to_table().equals(result.to_table())
     cw.Run(result, crowd.votes).save(tmp_path / "r")
     back = cw.Run.load(tmp_path / "r")
@@ -151,20 +151,20 @@ def test_gold_stays_put(name, crowd):
 @pytest.mark.parametrize("outlines", [[[]], [[], []], [[SQUARE]], [[SQUARE], []], [[[[0, 0], [1, 1]]], [SQUARE]],
                                       [[[[0, 0], [0, 0], [0, 0]]], [SQUARE]]])  # fmt: skip
 def test_odd_outlines_survive(name, outlines):
-    votes = cw.outline_votes(["t"] * len(outlines), [f"w{i}" for i in range(len(outlines))], outlines)
+    votes = cw.outlines.outline_votes(["t"] * len(outlines), [f"w{i}" for i in range(len(outlines))], outlines)
     assert len(registry.method(name).fit(votes).to_table()) == 1
 
 
 @pytest.mark.parametrize(
-    ("cell", "says"), [("nonsense", "no JSON"), ("[[1, 2]]", "outline is needed"), ("3", "no list"),
+    ("cell", "says"), [("nonsense", "not valid JSON"), ("[[1, 2]]", "outline is needed"), ("3", "not a list"),
                        ("[[[1, 2], [3, NaN], [4, 5]]]", "outline is needed")],
 )  # fmt: skip
 def test_bad_cells_say_what_is_wrong(cell, says):
     if cell == "[[1, 2]]":
-        assert cw.outline_votes([1], ["a"], [cell]).answers.size.tolist() == [0]
+        assert cw.outlines.outline_votes([1], ["a"], [cell]).answers.size.tolist() == [0]
         return
     with pytest.raises(cw.DataError, match=f"row 1.*{says}"):
-        cw.outline_votes([1], ["a"], [cell])
+        cw.outlines.outline_votes([1], ["a"], [cell])
 
 
 @pytest.mark.parametrize("format", ["coco", "cvat", "label_studio", "csv"])
@@ -179,6 +179,6 @@ def test_what_is_written_is_read_again(tmp_path, format, crowd):
 def test_random_and_idle_workers_are_flagged():
     for name in ("outlines_random", "outlines_idle"):
         crowd = simulate.scenario(name, tasks=40, workers=10, seed=3)
-        flags = {flag.worker for flag in study(crowd.votes, cw.PixelVote().fit(crowd.votes)).flags}
+        flags = {flag.worker for flag in study(crowd.votes, cw.outlines.PixelVote().fit(crowd.votes)).flags}
         kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
         assert flags == {worker for worker, each in kind.items() if each != "honest"}

@@ -19,14 +19,14 @@ having_prior = pytest.mark.parametrize("name", ABLE)
 # The class prior pinned to uniform: gold tasks that are appended teach it, a prior does not.
 PINNED = {
     "dawid_skene": cw.DawidSkene(prior_class=1e9, max_iter=100, tol=0),
-    "hierarchical": cw.Hierarchical(prior_class=1e9, tol=1e-6),
-    "ibcc": cw.IBCC(prior_class=1e9, max_iter=100, tol=0),
-    "bayes_gc": cw.BayesGC(prior_class=1e9, max_iter=100, tol=0),
-    "mean_field": cw.MeanField(max_iter=100, tol=0),
-    "mean_field_one": cw.MeanField(coin="one", max_iter=100, tol=0),
+    "hierarchical": cw.classes.Hierarchical(prior_class=1e9, tol=1e-6),
+    "ibcc": cw.classes.IBCC(prior_class=1e9, max_iter=100, tol=0),
+    "bayes_gc": cw.classes.BayesGC(prior_class=1e9, max_iter=100, tol=0),
+    "mean_field": cw.classes.MeanField(max_iter=100, tol=0),
+    "mean_field_one": cw.classes.MeanField(coin="one", max_iter=100, tol=0),
     "maximum_likelihood": cw.DawidSkene(smoothing=0, prior_class=1e9, max_iter=100, tol=0),
-    "ebcc": cw.EBCC(n_groups=1, n_init=1, prior_class=1e9, max_iter=100, tol=0),
-    "cbcc": cw.CBCC(n_init=1, prior_class=1e9, max_iter=90, tol=0),
+    "ebcc": cw.classes.EBCC(n_groups=1, n_init=1, prior_class=1e9, max_iter=100, tol=0),
+    "cbcc": cw.classes.CBCC(n_init=1, prior_class=1e9, max_iter=90, tol=0),
 }
 
 
@@ -49,7 +49,7 @@ def test_a_prior_is_the_same_as_the_old_tasks_with_their_gold(row, copies):
         gold |= {1000 * copy + i: int(t) for i, t in enumerate(truth)}
     both = cw.Annotations.from_frame(pl.concat(parts), classes=range(3))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cw.ConvergenceWarning)
+        warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
         expected = PINNED[row].fit(both, gold=gold)
         found = PINNED[row].fit(now, prior=pl.concat([table] * copies))
     np.testing.assert_allclose(found.posterior, expected.posterior[:30], atol=2e-5)
@@ -73,7 +73,7 @@ def test_a_result_is_a_prior_and_strangers_in_it_do_not_matter(name):
     before = method.fit(planted(n=60, m=8, k=3, seed=3)[0])
     votes = planted(n=20, m=5, k=3, labels=2, seed=4)[0]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cw.ConvergenceWarning)
+        warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
         one = method.fit(votes, prior=before)
         other = method.fit(votes, prior=before.confusion_table())
         none = method.fit(votes, prior=before.confusion_table().with_columns(n=pl.lit(0.0)))
@@ -92,18 +92,18 @@ def test_what_is_wrong_with_a_prior_is_said():
     with pytest.raises(cw.ParameterError, match="majority_vote cannot use prior="):
         cw.MajorityVote().fit(votes, prior=table)
     with pytest.raises(cw.DataError, match="no column 'n'; it has worker, true, observed"):
-        cw.IBCC().fit(votes, prior=table.drop("n"))
+        cw.classes.IBCC().fit(votes, prior=table.drop("n"))
     with pytest.raises(cw.DataError, match="numbers from 0 up"):
-        cw.IBCC().fit(votes, prior=table.with_columns(n=-1.0))
+        cw.classes.IBCC().fit(votes, prior=table.with_columns(n=-1.0))
     with pytest.raises(cw.DataError, match="none of the prior's workers"):
-        cw.IBCC().fit(votes, prior=table.with_columns(pl.col("worker") + 100))
+        cw.classes.IBCC().fit(votes, prior=table.with_columns(pl.col("worker") + 100))
     with pytest.raises(cw.DataError, match="majority_vote holds no counts"):
-        cw.IBCC().fit(votes, prior=cw.MajorityVote().fit(votes))
-    with pytest.warns(cw.LedgerWarning, match="classes that these annotations do not have"):
-        cw.IBCC().fit(votes, prior=table.with_columns(true=pl.col("true") + 1))
+        cw.classes.IBCC().fit(votes, prior=cw.MajorityVote().fit(votes))
+    with pytest.warns(cw.errors.LedgerWarning, match="classes that these annotations do not have"):
+        cw.classes.IBCC().fit(votes, prior=table.with_columns(true=pl.col("true") + 1))
 
 
 def test_single_labels_of_known_workers_need_no_warning():
     votes = cw.Annotations.from_arrays([0, 1, 2], [0, 1, 0], [0, 1, 1])
     table = pl.DataFrame({"worker": [0, 0, 1], "true": [0, 1, 1], "observed": [0, 1, 1], "n": [9, 9, 9]})
-    assert cw.IBCC().fit(votes, prior=table).labels.tolist() == [0, 1, 1]
+    assert cw.classes.IBCC().fit(votes, prior=table).labels.tolist() == [0, 1, 1]

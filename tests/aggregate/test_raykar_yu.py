@@ -17,24 +17,24 @@ from ..conftest import planted
 def test_spammers_have_equal_rows_and_honest_workers_keep_theirs(k):
     groups = [simulate.OneCoin(12, low=0.6, high=0.9), simulate.Guesser(6), simulate.Constant(4)]
     crowd = simulate.crowd(1000, k, groups, simulate.PerTask(8), seed=1)
-    result = cw.RaykarYu().fit(crowd.annotations)
+    result = cw.classes.RaykarYu().fit(crowd.annotations)
     spammer = result.extra["spammer"]
     assert not spammer[:12].any()
     assert spammer[12:].sum() >= 9
     rows = result.confusion[spammer]
     np.testing.assert_allclose(rows, np.repeat(rows[:, :1], k, axis=1), atol=1e-12)
-    best = cw.evaluate(cw.oracle(crowd.annotations, crowd.confusion), crowd.truth_table()).accuracy
+    best = cw.evaluate(cw.classes.oracle(crowd.annotations, crowd.confusion), crowd.truth_table()).accuracy
     assert cw.evaluate(result, crowd.truth_table()).accuracy > best - 0.03
 
 
 def test_workers_with_a_handful_of_labels_are_not_called_spammers():
     crowd = simulate.crowd(300, 5, [simulate.OneCoin(100, low=0.6, high=0.9)], simulate.PerTask(5), seed=0)
-    assert cw.RaykarYu().fit(crowd.annotations).extra["spammer"].mean() < 0.1
+    assert cw.classes.RaykarYu().fit(crowd.annotations).extra["spammer"].mean() < 0.1
 
 
 def test_without_spammers_it_is_dawid_skene():
     votes = planted(n=400, m=8, low=0.7, high=0.9)[0]
-    ours, plain = cw.RaykarYu().fit(votes), cw.DawidSkene().fit(votes)
+    ours, plain = cw.classes.RaykarYu().fit(votes), cw.DawidSkene().fit(votes)
     assert (ours.labels == plain.labels).mean() > 0.98
 
 

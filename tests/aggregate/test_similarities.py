@@ -69,7 +69,7 @@ def test_the_bound_never_falls_far():
 
 
 def test_a_symmetric_start_is_never_used(crowd):
-    assert cw.CrowdClusters(k=3).fit(crowd.votes).estimate.n_clusters == 3
+    assert cw.similarities.CrowdClusters(k=3).fit(crowd.votes).estimate.n_clusters == 3
 
 
 def clusters(result):
@@ -79,7 +79,7 @@ def clusters(result):
 @every
 def test_the_order_of_rows_and_of_sides_does_not_matter(name, crowd):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=3)
-    again = cw.similarity_votes(
+    again = cw.similarities.similarity_votes(
         frame["right"], frame["left"], frame["same"], task=frame["task"], worker=frame["worker"]
     )
     method = registry.method(name, k=3)
@@ -113,7 +113,7 @@ def test_gold_stays_put_and_names_clusters(name, crowd):
 )
 @pytest.mark.parametrize("k", [None, 1, 2, 5])
 def test_odd_answers_survive(name, left, right, same, k):
-    votes = cw.similarity_votes(list(left), list(right), same, worker=[f"w{i}" for i in range(len(same))])
+    votes = cw.similarities.similarity_votes(list(left), list(right), same, worker=[f"w{i}" for i in range(len(same))])
     result = registry.method(name, k=k).fit(votes)
     assert np.isfinite(result.estimate.belief).all()
     assert len(result.to_table()) == votes.n_tasks
@@ -124,10 +124,10 @@ def test_the_number_of_clusters_is_chosen():
         crowd = simulate.scenario("similarities_plain", tasks=600, workers=30, classes=max(k, 2), seed=k)
         votes = crowd.votes
         if k == 1:
-            votes = cw.similarity_votes(
+            votes = cw.similarities.similarity_votes(
                 ["a", "b", "c"] * 30, ["b", "c", "a"] * 30, [1] * 90, worker=list(range(30)) * 3
             )
-        assert cw.Clusters().fit(votes).estimate.n_clusters == k
+        assert cw.similarities.Clusters().fit(votes).estimate.n_clusters == k
 
 
 def test_partitions_are_read_as_pairs(tmp_path):
@@ -140,24 +140,26 @@ def test_partitions_are_read_as_pairs(tmp_path):
         ("b", "c", 1, "bob"),
     ]  # fmt: skip
     assert any("2 partitions are read as 6 pairs" in note for note in votes.ledger.notes)
-    assert cw.Clusters(k=2).fit(votes).extra["taken"] == "spectral_clusters"
+    assert cw.similarities.Clusters(k=2).fit(votes).extra["taken"] == "spectral_clusters"
 
 
 def test_bad_input_says_what_is_wrong():
     with pytest.raises(cw.DataError, match=r"row 2.*neither same"):
-        cw.similarity_votes(["a", "a"], ["b", "c"], [1, "perhaps"])
+        cw.similarities.similarity_votes(["a", "a"], ["b", "c"], [1, "perhaps"])
     with pytest.raises(cw.DataError, match="two different pairs"):
-        cw.Clusters().fit(cw.similarity_votes(["a", "a"], ["b", "c"], [1, 1], task=["t", "t"], worker=["x", "y"]))
-    with pytest.raises(cw.DataError, match="is no partition"):
-        cw.partition_votes(["ann"], ["nonsense"])
-    votes = cw.similarity_votes(["a", "a"], ["a", "b"], [1, 1])
-    assert votes.ledger.dropped["an item beside itself"] == 1
+        cw.similarities.Clusters().fit(
+            cw.similarities.similarity_votes(["a", "a"], ["b", "c"], [1, 1], task=["t", "t"], worker=["x", "y"])
+        )
+    with pytest.raises(cw.DataError, match="is not a partition"):
+        cw.similarities.partition_votes(["ann"], ["nonsense"])
+    votes = cw.similarities.similarity_votes(["a", "a"], ["a", "b"], [1, 1])
+    assert votes.ledger.dropped["an item compared with itself"] == 1
 
 
 def test_infer_of_other_pairs(crowd):
-    result = cw.CrowdClusters(k=3).fit(crowd.votes)
+    result = cw.similarities.CrowdClusters(k=3).fit(crowd.votes)
     items, true = crowd.items.to_list(), crowd.planted.cluster
-    new = cw.similarity_votes(items[:20], items[1:21], [1] * 20, worker=["w00"] * 20)
+    new = cw.similarities.similarity_votes(items[:20], items[1:21], [1] * 20, worker=["w00"] * 20)
     found = result.infer(new).to_table()
     same = [true[items.index(a)] == true[items.index(b)] for a, b in found.select("left", "right").iter_rows()]
     assert np.mean((found["p_same"].to_numpy() > 0.5) == same) > 0.85
@@ -166,7 +168,7 @@ def test_infer_of_other_pairs(crowd):
 @pytest.mark.parametrize("name", ["random", "constant", "adversarial"])
 def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
     crowd = simulate.scenario(f"similarities_{name}", tasks=1200, workers=30, classes=3, seed=5)
-    flags = {flag.worker for flag in study(crowd.votes, cw.CrowdClusters(k=3).fit(crowd.votes)).flags}
+    flags = {flag.worker for flag in study(crowd.votes, cw.similarities.CrowdClusters(k=3).fit(crowd.votes)).flags}
     kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
     planted = {w for w, k in kind.items() if k != "honest"}
     # A coin may look like a weak worker by luck; nobody is accused at two standard errors.
@@ -178,6 +180,6 @@ def test_planted_coins_come_closer_with_more_answers():
     errors = []
     for tasks in (150, 1500):
         crowd = simulate.scenario("similarities_plain", tasks=tasks, workers=20, classes=3, seed=1)
-        picture = cw.CrowdClusters(k=3).fit(crowd.votes).picture
+        picture = cw.similarities.CrowdClusters(k=3).fit(crowd.votes).worker_summary
         errors.append(float(np.abs(picture.hit - crowd.planted.hit).mean()))
     assert errors[1] < 0.05 < errors[0]

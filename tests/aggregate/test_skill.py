@@ -17,8 +17,8 @@ from crowdwise.kinds.classes.maths.skill import (
     skill_sums,
     worker_skill,
 )
-from crowdwise.kinds.classes.methods.skills import MEASURED, expected_wrong, sides
-from crowdwise.kinds.classes.methods.spread import Solution, Spread, Whole
+from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes, Solution, SolutionPredictor
+from crowdwise.kinds.classes.methods.skills import MEASURED, expected_wrong, skill_views
 
 from ..conftest import planted
 
@@ -37,7 +37,7 @@ def test_the_ends_allow_for_common_errors_and_not_on_gold():
     worker, right = np.zeros(50, dtype=np.int32), np.r_[np.ones(40), np.zeros(10)]
     plain = share_interval(np.array([50.0]), np.array([40.0]), np.array([0.0]), np.array([0.8]))
     unseen = worker_skill(worker, right, 1)
-    told = worker_skill(worker, right, 1, known=np.ones(50, dtype=bool))
+    told = worker_skill(worker, right, 1, is_gold=np.ones(50, dtype=bool))
     np.testing.assert_allclose([told.low, told.high], [plain.low, plain.high])
     centre = PRIOR_STRENGTH * 0.8 + 40, PRIOR_STRENGTH * 0.2 + 10
     np.testing.assert_allclose(unseen.high, beta.ppf(0.95, *centre))
@@ -62,7 +62,7 @@ def test_gold_narrows_the_intervals_of_a_good_crowd():
     drawn = np.random.default_rng(0).choice(600, 100, replace=False)
     gold = {votes.tasks[int(i)]: votes.classes[int(truth[i])] for i in drawn}
     plain, told = cw.Adaptive().fit(votes), cw.Adaptive().fit(votes, gold=gold)
-    fixed = cw.Hierarchical().fit(votes)  # has no expectation that was learnt from truth
+    fixed = cw.classes.Hierarchical().fit(votes)  # has no expectation that was learnt from truth
     width = {name: float((r.skill_high - r.skill_low).mean()) for name, r in
              (("fixed", fixed), ("plain", plain), ("told", told))}  # fmt: skip
     assert width["plain"] < 0.8 * width["fixed"]
@@ -102,7 +102,7 @@ def test_workers_are_judged_from_the_side_that_explains_the_labels():
     """Posteriors that know nothing give no skills; one that knows two experts among seven guessers does."""
     votes, truth, _ = planted(300, 12, 3, 6, seed=1)
     blank = np.full((300, 3), 1 / 3)
-    vote, _ = sides(Spread.of(votes, None), Whole(Solution(blank, blank[0])))
+    vote, _ = skill_views(PartitionedVotes.of(votes, None), SolutionPredictor(Solution(blank, blank[0])))
     own = vote.skill[1] / vote.skill[0]  # of each worker's labels, the share that this side holds for right
     right = [(votes.label == truth[votes.task])[votes.worker == w].mean() for w in range(12)]
     np.testing.assert_allclose(own, right, atol=0.1)
@@ -112,7 +112,7 @@ def test_workers_are_judged_from_the_side_that_explains_the_labels():
         task, worker, np.where(worker < 2, true[task], rng.integers(2, size=len(task)))
     )
     known = np.eye(2)[true]
-    found = sides(Spread.of(guessers, None), Whole(Solution(known, known[0])))[0]
+    found = skill_views(PartitionedVotes.of(guessers, None), SolutionPredictor(Solution(known, known[0])))[0]
     assert (found.skill[1] / found.skill[0])[:2].min() > 0.95 > 0.7 > (found.skill[1] / found.skill[0])[2:].max()
 
 

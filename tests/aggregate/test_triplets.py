@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.kinds.triplets.maths import Model, Triplets, _Problem, axes
+from crowdwise.kinds.triplets.maths import EmbeddingModel, TripletRows, _Problem, axes
 from crowdwise.kinds.triplets.simulate import triplet_crowd
 from crowdwise.workers import study
 
@@ -27,8 +27,8 @@ def crowd():
 def test_the_gradient_is_right(kernel, workers):
     rng = np.random.default_rng(0)
     three = np.argsort(rng.random((40, 6)), axis=1)[:, :3].T
-    rows = Triplets(*three, rng.integers(0, 4, 40), np.ones(40), 6, 4)
-    problem = _Problem(rows, Model(2, kernel, workers))
+    rows = TripletRows(*three, rng.integers(0, 4, 40), np.ones(40), 6, 4)
+    problem = _Problem(rows, EmbeddingModel(2, kernel, workers))
     x = rng.normal(size=12 + 4 * workers)
     assert check_grad(lambda v: problem.value(v)[0], lambda v: problem.value(v)[1], x) < 1e-4
 
@@ -56,7 +56,7 @@ def test_places_come_closer_with_more_answers(name):
 def test_sides_and_rows_do_not_matter(name, crowd):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=1)
     closer = frame["closer"].replace({"left": "right", "right": "left"})
-    again = cw.triplet_votes(frame["head"], frame["right"], frame["left"], closer, task=frame["task"],
+    again = cw.triplets.triplet_votes(frame["head"], frame["right"], frame["left"], closer, task=frame["task"],
                              worker=frame["worker"])  # fmt: skip
     one, two = (registry.method(name).fit(votes).estimate for votes in (again, crowd.votes))
     assert np.allclose(one.place, two.place, atol=1e-6)
@@ -75,31 +75,35 @@ def test_saved_and_loaded_it_is_the_same(name, crowd, tmp_path):
 @every
 def test_odd_answers_survive(name):
     for rows in ([("a", "b", "c", "left")], [("a", "b", "c", "left"), ("a", "b", "c", "right")]):
-        votes = cw.triplet_votes(*map(list, zip(*rows, strict=True)), worker=[f"w{i}" for i in range(len(rows))])
+        votes = cw.triplets.triplet_votes(
+            *map(list, zip(*rows, strict=True)), worker=[f"w{i}" for i in range(len(rows))]
+        )
         result = registry.method(name).fit(votes)
         assert np.isfinite(result.estimate.place).all()
 
 
 def test_dimensions_are_chosen():
     crowd = simulate.PlantedTriplets(triplet_crowd(600, 20, items=15, dimensions=1, seed=0))
-    assert cw.TripletEmbedding(dimensions=None, most=3).fit(crowd.votes).extra["dimensions"] == 1
+    assert cw.triplets.TripletEmbedding(dimensions=None, most=3).fit(crowd.votes).extra["dimensions"] == 1
 
 
 def test_bad_input_says_what_is_wrong():
     with pytest.raises(cw.DataError, match=r"row 1.*neither left nor right"):
-        cw.triplet_votes(["a"], ["b"], ["c"], ["x"])
+        cw.triplets.triplet_votes(["a"], ["b"], ["c"], ["x"])
     with pytest.raises(cw.DataError, match="two different triplets"):
-        cw.CrowdEmbedding().fit(cw.triplet_votes("aa", "bb", "cd", ["left", "left"], task=["t"] * 2, worker=["x", "y"]))
-    votes = cw.triplet_votes(["a", "a"], ["a", "b"], ["b", "c"], ["left", "left"])
+        cw.triplets.CrowdEmbedding().fit(
+            cw.triplets.triplet_votes("aa", "bb", "cd", ["left", "left"], task=["t"] * 2, worker=["x", "y"])
+        )
+    votes = cw.triplets.triplet_votes(["a", "a"], ["a", "b"], ["b", "c"], ["left", "left"])
     assert votes.ledger.dropped["two of the three items are the same"] == 1
     with pytest.raises(cw.DataError, match=r"gold names items.*known triplets"):
-        cw.CrowdEmbedding().fit(votes, gold={"a": 1})
+        cw.triplets.CrowdEmbedding().fit(votes, gold={"a": 1})
 
 
 @pytest.mark.parametrize("name", ["random", "constant", "adversarial"])
 def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
     crowd = simulate.scenario(f"triplets_{name}", tasks=400, workers=20, seed=5)
-    flags = {flag.worker for flag in study(crowd.votes, cw.CrowdEmbedding().fit(crowd.votes)).flags}
+    flags = {flag.worker for flag in study(crowd.votes, cw.triplets.CrowdEmbedding().fit(crowd.votes)).flags}
     kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
     assert {w for w, k in kind.items() if k != "honest"} <= flags
     assert not [w for w in flags if kind[w] == "honest"]
@@ -115,14 +119,14 @@ def turned_crowd(seed=0, items=16, answers=700):
     said = np.where(worker < 6, ~near, near)
     names = np.array([f"i{i:02d}" for i in range(items)])
     sides = (names[head], names[left], names[right])
-    votes = cw.triplet_votes(*sides, np.where(said, "left", "right"), worker=worker, duplicates="keep")
+    votes = cw.triplets.triplet_votes(*sides, np.where(said, "left", "right"), worker=worker, duplicates="keep")
     known = pl.DataFrame({"head": sides[0], "left": sides[1], "right": sides[2],
                           "closer": np.where(near, sides[1], sides[2])})  # fmt: skip
     gap = np.abs(scale[head] - scale[left]) != np.abs(scale[head] - scale[right])
     return votes, known.filter(pl.Series(gap)).unique(maintain_order=True), dict(zip(names, scale, strict=True))
 
 
-@pytest.mark.parametrize("method", [cw.CrowdEmbedding(), cw.TripletEmbedding()])
+@pytest.mark.parametrize("method", [cw.triplets.CrowdEmbedding(), cw.triplets.TripletEmbedding()])
 def test_known_triplets_stay_put_and_teach(method):
     votes, known, scale = turned_crowd()
     gold, rest = known[:250], known[250:]
@@ -149,13 +153,13 @@ def test_known_triplets_by_task_and_what_cannot_be():
     task = known["head"] + ": " + pl.select(
         pl.min_horizontal(known["left"], known["right"]) + " | " + pl.max_horizontal(known["left"], known["right"])
     ).to_series()  # fmt: skip
-    one = cw.CrowdEmbedding().fit(votes, gold=known[:50])
-    two = cw.CrowdEmbedding().fit(votes, gold=dict(zip(task[:50], known["closer"][:50], strict=True)))
+    one = cw.triplets.CrowdEmbedding().fit(votes, gold=known[:50])
+    two = cw.triplets.CrowdEmbedding().fit(votes, gold=dict(zip(task[:50], known["closer"][:50], strict=True)))
     assert one.to_table().equals(two.to_table())
-    assert cw.CrowdEmbedding().fit(votes).gold is None
+    assert cw.triplets.CrowdEmbedding().fit(votes).gold is None
     with pytest.raises(cw.DataError, match="neither of its two items; name the closer item"):
-        cw.CrowdEmbedding().fit(votes, gold={task[0]: "left"})
+        cw.triplets.CrowdEmbedding().fit(votes, gold={task[0]: "left"})
     with pytest.raises(cw.DataError, match="none of the 1 gold tasks"):
-        cw.CrowdEmbedding().fit(votes, gold={"nobody asked": "i00"})
-    with pytest.raises(cw.DataError, match="nothing is left to score"):
+        cw.triplets.CrowdEmbedding().fit(votes, gold={"nobody asked": "i00"})
+    with pytest.raises(cw.DataError, match="none is left to score"):
         cw.evaluate(one, known[:50])

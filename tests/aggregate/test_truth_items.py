@@ -42,26 +42,26 @@ def test_gold_teaches(name):
 def test_certainty_is_not_gold():
     """A unanimous crowd makes a vote certain; nobody told it anything."""
     votes = cw.Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xxyy"])
-    assert not Judgement(votes, cw.MajorityVote().fit(votes)).known.any()
+    assert not Judgement(votes, cw.MajorityVote().fit(votes)).is_gold.any()
     told = cw.DawidSkene().fit(votes, gold={1: "x"})
-    assert Judgement(votes, told).known.tolist() == [True, False]
+    assert Judgement(votes, told).is_gold.tolist() == [True, False]
 
 
 def test_methods_that_have_not_settled_say_so():
     votes = planted(60, 6, 3, 4)[0]
     with pytest.warns(cw.errors.ConvergenceWarning):
-        assert not cw.ZeroBasedSkill(max_iter=1).fit(votes).converged
+        assert not cw.classes.ZeroBasedSkill(max_iter=1).fit(votes).converged
 
 
 def test_kos_says_whether_its_messages_settled():
     """One round from random messages settles nothing, very many do; the flag and the number of rounds say which."""
     votes = planted(60, 6, 3, 4)[0]
     with pytest.warns(cw.errors.ConvergenceWarning, match="kos stopped after 1 iterations"):
-        first = cw.KOS(max_iter=1).fit(votes)
-    last = cw.KOS(max_iter=200).fit(votes)
+        first = cw.classes.KOS(max_iter=1).fit(votes)
+    last = cw.classes.KOS(max_iter=200).fit(votes)
     assert (first.converged, first.n_iter, last.converged, last.n_iter) == (False, 1, True, 200)
     alone = cw.Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"])  # no task has two labels: nothing to pass on
-    assert (cw.KOS().fit(alone).converged, cw.KOS().fit(alone).n_iter) == (True, 1)
+    assert (cw.classes.KOS().fit(alone).converged, cw.classes.KOS().fit(alone).n_iter) == (True, 1)
 
 
 def test_auto_judges_leads_by_their_own_error():

@@ -10,7 +10,7 @@ from .packages import FACADES, HOOKS, LAZY, RANK, SRC, graph, imports, modules, 
 NOT_YET = {
     # A result in parts answers these questions itself.
     "crowdwise.evaluation.guarantee.gold": "crowdwise.out_of_core.plan",
-    "crowdwise.evaluation.guarantee.sampling": "crowdwise.out_of_core.found",
+    "crowdwise.evaluation.guarantee.sampling": "crowdwise.out_of_core.partitioned_result",
     "crowdwise.evaluation.statement": "crowdwise.out_of_core",
     # The reader makes votes through the kind's coder.
     "crowdwise.io.snorkel": "crowdwise.kinds.classes.annotations",

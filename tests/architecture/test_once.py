@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from crowdwise.core.intake.coding import Coded
-from crowdwise.core.result import Course, Result
+from crowdwise.core.result import FitTrace, Result
 from crowdwise.core.votes import Votes
-from crowdwise.kinds.classes.methods.spread import Solution
+from crowdwise.kinds.classes.methods.partitioned import Solution
 
 from .packages import SRC, modules
 
@@ -40,9 +40,9 @@ def test_a_formula_has_one_home(pattern):
 
 def test_votes_and_results_share_their_fields_with_what_they_are_made_of():
     assert issubclass(Votes, Coded)
-    assert issubclass(Solution, Course)
-    assert issubclass(Result, Course)
-    own = {each.name for each in fields(Course)}
+    assert issubclass(Solution, FitTrace)
+    assert issubclass(Result, FitTrace)
+    own = {each.name for each in fields(FitTrace)}
     for cls in (Solution, Result):
         assert not own & set(vars(cls).get("__annotations__", {}))
     assert not {each.name for each in fields(Coded)} & set(vars(Votes).get("__annotations__", {}))
@@ -68,11 +68,11 @@ def test_the_sampler_takes_records():
 
 
 def test_intervals_of_few_tasks_are_wider_than_plain_percentiles():
-    from crowdwise.evaluation.intervals import Terms, intervals
+    from crowdwise.evaluation.intervals import ScoreTerms, intervals
 
     rng = np.random.default_rng(0)
     loss, label = rng.exponential(size=8), np.zeros(8, dtype=np.int64)
-    found = intervals(Terms({"log_loss": loss}, label, label, 2), 4000, 0)["log_loss"]
+    found = intervals(ScoreTerms({"log_loss": loss}, label, label, 2), 4000, 0)["log_loss"]
     drawn = loss[rng.integers(8, size=(4000, 8))].mean(axis=1)
     low, high = np.quantile(drawn, [0.025, 0.975])
     assert (found[1] - found[0]) / (high - low) == pytest.approx(np.sqrt(8 / 7) * 2.365 / 1.96, abs=0.08)

@@ -178,11 +178,11 @@ def test_gold_reads_confidence_learnt_without_the_family(monkeypatch):
     monkeypatch.setattr(gold.cw.datasets, "INDEPENDENT", ("rte",))
     monkeypatch.setattr(gold, "pools", list)
     monkeypatch.setattr(gold, "tables_without", lambda _: {cw.datasets.family("rte"): table})
-    monkeypatch.setattr(gold.cw, "Adaptive", cw.Committee)
+    monkeypatch.setattr(gold.cw, "Adaptive", cw.classes.Committee)
     [(name, confidence, right)] = list(gold.real())
     assert name == "rte"
-    assert confidence.mean() < cw.Committee().fit(votes).confidence.mean() - 0.1
-    assert right.mean() == pytest.approx((cw.Committee().fit(votes).labels == truth).mean())
+    assert confidence.mean() < cw.classes.Committee().fit(votes).confidence.mean() - 0.1
+    assert right.mean() == pytest.approx((cw.classes.Committee().fit(votes).labels == truth).mean())
 
 
 def test_a_score_of_a_class_that_nobody_named():

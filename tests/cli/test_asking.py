@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdwise.cli import app
-from crowdwise.cli.vote_options import Asked
+from crowdwise.cli.vote_options import OPTIONS as CLI_OPTIONS
 from tests.exports import MTURK, annotation, choice, label_studio, potato
 
 # Command -> its arguments; IN stands for the votes, OUT for what it writes, FEATURES and RUN for what it needs besides.
@@ -19,9 +19,9 @@ COMMANDS = {
     "compare": "IN -m majority_vote -m wawa --folds 0",
     "judges": "IN",
     "workers": "IN -m hierarchical",
-    "estimate": "IN -m majority_vote --gold GOLD --of accuracy --sampling random",
+    "estimate": "IN -m majority_vote --gold GOLD --metric accuracy --sampling random",
     "accept": "IN -m majority_vote --plan",
-    "fair": "IN -m majority_vote --groups GROUPS",
+    "fairness": "IN -m majority_vote --groups GROUPS",
     "next": "IN -m hierarchical",
     "report": "IN -m hierarchical -o OUT.html",
     "train": "FEATURES IN -m crowd_layer --net linear --epochs 1 --validation 0 -o OUT",
@@ -32,7 +32,7 @@ OPTIONS = ("--columns", "--duplicates", "--format", "--question", "--multiple", 
            "--links")  # fmt: skip
 TASKS = [f"t{i}" for i in range(12)]
 every = pytest.mark.parametrize("command", sorted(COMMANDS))
-NEEDS_MORE = ("train", "predict", "estimate", "fair")  # features, gold or groups, which other files do not have
+NEEDS_MORE = ("train", "predict", "estimate", "fairness")  # features, gold or groups, which other files do not have
 
 
 def two_questions() -> bytes:
@@ -82,7 +82,7 @@ def arguments(folder, tmp_path, crowdwise_cli):
 def test_every_command_that_reads_votes_is_here():
     readers = [c.name for c in app.registered_commands if getattr(c.callback, "__wrapped__", None) is not None]
     assert sorted(readers) == sorted(COMMANDS)
-    assert {f"--{name.replace('_', '-')}" for name in Asked.__dataclass_fields__} == set(OPTIONS)
+    assert {f"--{name.replace('_', '-')}" for name in CLI_OPTIONS} == set(OPTIONS)
 
 
 @every

@@ -176,7 +176,7 @@ BAD = [
     ("statistics", "v.sav", b"$FL2", "", "v.sav is an SPSS file; export it as CSV"),
     ("unknown method", "v.csv", VOTES, "-m dawid_sken", "no method 'dawid_sken' | did you mean dawid_skene?"),
     ("unknown parameter", "v.csv", VOTES, "-m dawid_skene -p smooth=1", "no parameter 'smooth' | smoothing"),
-    ("parameter without value", "v.csv", VOTES, "-p max_iter", "-p wants name=value | 'max_iter'"),
+    ("parameter without value", "v.csv", VOTES, "-p max_iter", "-p takes name=value | 'max_iter'"),
     (
         "parameter of wrong type",
         "v.csv",

@@ -364,13 +364,13 @@ def test_evaluate_without_probabilities_and_with_strange_tasks(works, files):
 # ---------------------------------------------------------------------------------------- methods, show, simulate
 def test_methods(works):
     out, _ = works("methods")
-    assert all(name in out for name in cw.methods())
+    assert all(name in out for name in cw.methods("classes"))
     every = json.loads(works("methods", "--json")[0])
     assert [each["name"] for each in every] == [*cw.methods(None), *cw.registry.LEARNERS]
     assert sum(each["default"] for each in every) == len({each["kind"] for each in every})
 
 
-@pytest.mark.parametrize("name", cw.methods())
+@pytest.mark.parametrize("name", cw.methods("classes"))
 def test_one_method(works, name):
     about = json.loads(works("methods", name, "--json")[0])
     assert about["name"] == name

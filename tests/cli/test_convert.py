@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, HOLD_RESULTS
+from crowdwise.io.export import RESULT_FORMATS_OF_KIND, VOTE_FORMATS_OF_KIND
 
 from ..exports import ANSWERS, SAMPLES, SNOW, TOLOKA, annotation, choice, label_studio, packed
 
@@ -33,7 +33,7 @@ def test_every_export_becomes_a_plain_table(crowdwise_cli, tmp_path, sample):
     assert sorted(back.iter_rows()) == sorted(sample.rows)
 
 
-@pytest.mark.parametrize("to", [name for name in HOLD["classes"] if name != "snorkel"])
+@pytest.mark.parametrize("to", [name for name in VOTE_FORMATS_OF_KIND["classes"] if name != "snorkel"])
 def test_to_every_format(crowdwise_cli, export, tmp_path, to):
     code, _, err = crowdwise_cli("convert", export, tmp_path / "out", "--to", to)
     assert code == 0, err
@@ -45,7 +45,7 @@ def test_to_every_format(crowdwise_cli, export, tmp_path, to):
 
 def test_results_to_every_format(crowdwise_cli, export, tmp_path):
     crowdwise_cli("aggregate", export, "-m", "majority_vote", "-o", tmp_path / "run")
-    for to in HOLD_RESULTS["classes"]:
+    for to in RESULT_FORMATS_OF_KIND["classes"]:
         code, _, err = crowdwise_cli("convert", tmp_path / "run", tmp_path / f"out-{to}", "--to", to)
         assert code == 0, err
         assert "4 labels written" in err
@@ -98,7 +98,7 @@ def test_the_truth_of_every_task_is_for_judging(crowdwise_cli, tmp_path):
     (tmp_path / "e.tsv").write_bytes(SNOW)
     code, out, err = crowdwise_cli("aggregate", tmp_path / "e.tsv", "-m", "majority_vote", "-o", tmp_path / "run")
     assert code == 0
-    assert "knows the true label of all 3 tasks" in err
+    assert "holds the true label of all 3 tasks, which is not used" in err
     code, out, err = crowdwise_cli("evaluate", tmp_path / "run", "--truth", tmp_path / "e.tsv", "--json")
     assert code == 0, err
     assert json.loads(out)["n"] == 3
@@ -161,7 +161,7 @@ def test_label_studio_keeps_ids_data_and_control(crowdwise_cli, album, tmp_path,
 
 def test_predictions_go_back_into_the_project(crowdwise_cli, album, tmp_path):
     run, line = tmp_path / "run", ("--question", "stars")
-    cw.Mean().fit(cw.read(album, question="stars")).save(run)
+    cw.numbers.Mean().fit(cw.read(album, question="stars")).save(run)
     code, _, err = crowdwise_cli("convert", run, tmp_path / "p.json", "--to", "label_studio")
     assert code == 0
     assert "--original FILE, the export that the votes came from, brings back ids, data and control" in err
@@ -174,7 +174,7 @@ def test_predictions_go_back_into_the_project(crowdwise_cli, album, tmp_path):
     assert "only" not in err
     code, _, err = crowdwise_cli(*back, "--to", "jsonl", "--force")
     assert (code, err.count("\n")) == (2, 1)
-    assert "--original is for predictions; say --to label_studio" in err
+    assert "--original is for predictions; use --to label_studio" in err
 
 
 def test_flat_exports_keep_data_and_control_too(crowdwise_cli, album, tmp_path):

@@ -11,7 +11,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.core import method_registry as registry
 from crowdwise.core import registry as kind_table
-from crowdwise.evaluation.guarantee.standing import split_fit
+from crowdwise.evaluation.guarantee.order import split_fit
 from crowdwise.evaluation.guarantee.verdicts import fitted
 from crowdwise.kinds.classes.methods.judges import ENOUGH
 

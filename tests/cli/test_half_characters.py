@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.json.text import loads, whole, whole_bytes
+from crowdwise.io.json.text import loads, replace_half_character_bytes, replace_half_characters
 
 from ..exports import SAMPLES, packed
 
@@ -78,11 +78,11 @@ def test_every_kind_of_name_is_hit_somewhere(tmp_path):
 )
 def test_only_halves_are_replaced(text, value):
     assert loads(text) == value
-    assert whole_bytes(text.encode()) == whole(text).encode()
+    assert replace_half_character_bytes(text.encode()) == replace_half_characters(text).encode()
 
 
 def test_two_keys_that_become_one_are_refused():
-    with pytest.raises(ValueError, match="stands twice"):
+    with pytest.raises(ValueError, match="occurs twice"):
         loads(r'{"\ud83d": 1, "\ud83e": 2}')
 
 

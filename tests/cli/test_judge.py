@@ -95,20 +95,20 @@ def test_pairs_in_both_orders(tmp_path, crowdwise_cli, monkeypatch):
 def test_orders_and_marks(tmp_path, crowdwise_cli, monkeypatch):
     (tmp_path / "lists.csv").write_text("task,items\na,fig|pear\nb,plum|fig\n")
     (tmp_path / "texts.csv").write_text("task,text\na,Ann sings\nb,It rains\n")
-    out = {"ranking": tmp_path / "orders.jsonl", "spans": tmp_path / "marks.jsonl"}
-    files = {"ranking": "lists.csv", "spans": "texts.csv"}
+    out = {"rankings": tmp_path / "orders.jsonl", "spans": tmp_path / "marks.jsonl"}
+    files = {"rankings": "lists.csv", "spans": "texts.csv"}
     plays = ['{"verdict": [2, 1]}', "fig", '{"verdict": [{"text": "Ann", "label": "PER"}]}', '{"verdict": []}']
     with running(lambda body, n: said(plays[n])) as stub:
         monkeypatch.setenv("CROWDWISE_JUDGE_URL", stub.url)
-        for kind, more in (("ranking", []), ("spans", ["--classes", "PER"])):
+        for kind, more in (("rankings", []), ("spans", ["--classes", "PER"])):
             command = ["judge", tmp_path / files[kind], "--model", "m", "--kind", kind, *more, "-o", out[kind]]
             code, _, err = crowdwise_cli(*command)
             assert code == 0, err
-    assert [json.loads(line).get("ranking") for line in out["ranking"].read_text().splitlines()] == [
+    assert [json.loads(line).get("ranking") for line in out["rankings"].read_text().splitlines()] == [
         ["pear", "fig"],
         None,
     ]
-    orders, marks = cw.read(out["ranking"]), cw.read(out["spans"])
+    orders, marks = cw.read(out["rankings"]), cw.read(out["spans"])
     assert (orders.kind.name, len(orders)) == ("rankings", 1)
     assert (marks.kind.name, len(marks)) == ("spans", 2)
     assert marks.to_frame()["spans"].to_list() == ['[[0, 3, "PER"]]', "[]"]

@@ -41,7 +41,7 @@ def test_tables_and_files(crowdwise_cli, folder, tmp_path):
     assert code == 0, stderr
     assert {p.name for p in out.iterdir()} == {"judges.csv", "pairs.csv", "bias.csv", "frontier.csv", "marginal.csv"}
     assert "9 judges count as" in stderr
-    assert "Whom to pay" in stdout
+    assert "Cost and quality of sets of judges" in stdout
     assert "next best spend" in stderr
     assert len(pl.read_csv(out / "pairs.csv")) == 36
     again = crowdwise_cli("judges", folder / "votes.csv", "-o", out)
@@ -114,9 +114,9 @@ def test_tables_that_do_not_suit(fails, folder, tmp_path):
     (tmp_path / "f.csv").write_text("worker,family\nnobody,f\n")
     fails("judges", votes, "--families", tmp_path / "f.csv", words="do the ids match")
     (tmp_path / "p.csv").write_text("worker,price\njudge-0,cheap\n")
-    fails("judges", votes, *gold, "--prices", tmp_path / "p.csv", words="no price from 0 up")
+    fails("judges", votes, *gold, "--prices", tmp_path / "p.csv", words="no price of at least 0")
     (tmp_path / "c.csv").write_text("task,length\nzz,1\n")
-    fails("judges", votes, *gold, "--covariates", tmp_path / "c.csv", words="tells nothing of these tasks")
+    fails("judges", votes, *gold, "--covariates", tmp_path / "c.csv", words="has nothing about these tasks")
     fails("judges", votes, "--groups", "team", words="--subjective")
 
 
@@ -131,4 +131,4 @@ def test_orders_that_are_none(fails, tmp_path):
 
 
 def test_predictions_that_are_missing(fails, folder):
-    fails("aggregate", folder / "votes.csv", "-m", "surprisingly_popular", words="needs what each worker expects")
+    fails("aggregate", folder / "votes.csv", "-m", "surprisingly_popular", words="needs each worker's prediction")

@@ -31,8 +31,8 @@ def folder(tmp_path_factory):
 def test_tables_for_people(crowdwise_cli, folder):
     code, out, err = crowdwise_cli("workers", folder / "votes.csv")
     assert code == 0, err
-    for word in ("Agreement", "ICC(1,1)", "Krippendorff's alpha, interval", "Workers, by how far they go with",
-                 "the others", "correlation", "Flags", "constant", "of the same tasks the others said"):  # fmt: skip
+    for word in ("Agreement", "ICC(1,1)", "Krippendorff's alpha, interval", "Workers, by correlation with",
+                 "the others", "correlation", "Flags", "constant", "on the same tasks the others gave"):  # fmt: skip
         assert word in out, word
     assert "1,200 numbers by 20 workers; combined" in err
     assert "2 workers are flagged" in err
@@ -69,7 +69,7 @@ def test_a_run_folder_says_the_same(crowdwise_cli, folder, tmp_path):
 
 
 def test_truth_judges_and_gold_helps_but_is_judged_blind(crowdwise_cli, folder, tmp_path):
-    blind = cw.Gaussian().fit(cw.read(folder / "votes.csv"))
+    blind = cw.numbers.Gaussian().fit(cw.read(folder / "votes.csv"))
     for name in ("truth", "gold"):
         page, file = tmp_path / f"{name}.html", folder / f"{name}.csv"
         code, _, err = crowdwise_cli("report", folder / "votes.csv", "-m", "gaussian", f"--{name}", file, "-o", page)
@@ -100,7 +100,7 @@ def test_refusals_in_one_line(crowdwise_cli, folder, tmp_path):
         for arguments, said in (
             (("--level", "ordinal"), "--level and --order grade the agreement of classes; these are numbers"),
             (("--order", "low,high"), "the order leaves out"),
-            (("--kind", "numbers", "-m", "dawid_skene"), "dawid_skene is for class labels, these are numbers"),
+            (("--kind", "numbers", "-m", "dawid_skene"), "dawid_skene is for class labels, but these are numbers"),
         ):
             code, out, err = crowdwise_cli(command, folder / "votes.csv", *arguments, *end)
             assert (code, out) == (2, "")

@@ -61,7 +61,7 @@ ODD = [
      "class 'nan'"),
     ("missing tasks and numbers", "v.csv", b"task,worker,label,duration\nNA,a,x,3\nt1,a,x,NA\nt1,b,NA,1\n",
      "--missing NA", 1, {"no task": 1, "no label": 1}, ""),
-    ("missing by a slip", "v.csv", VOTES, "--missing NA", 3, {}, "'NA', which is to count as missing, occurs nowhere"),
+    ("missing by a slip", "v.csv", VOTES, "--missing NA", 3, {}, "'NA', which counts as missing, does not occur"),
     ("latin-1", "v.csv", VOTES + b"t3,ann,caf\xe9\n", "", 4, {}, "read as Latin-1 (there is 'caf\u00e9' in it)"),
     ("latin-1 after much", "v.csv", HEAD + ROWS * 400_000 + b"t3,ann,caf\xe9\n", "", 4, {EXACT: 1199997}, "Latin-1"),
     ("latin-1 header", "v.csv", b"T\xe2che;worker;label\nt1;ann;cat\n", "--columns task=T\u00e2che", 1, {},
@@ -86,9 +86,10 @@ ODD = [
     ("jsonl brackets in text", "v.jsonl", LINE.replace(b"cat", b"[cat]"), "", 1, {}, ""),
     ("jsonl keys of any kind", "v.jsonl", ANY_KEYS, "", 2, {}, ""),
     ("jsonl late key", "v.jsonl", LATE, "", 1, {"no label": 1100}, ""),
-    ("unreadable time unasked", "v.csv", b"task,worker,label,time\nt1,a,x,noon\n", "", 1, {}, "'time' is no time"),
+    ("unreadable time unasked", "v.csv", b"task,worker,label,time\nt1,a,x,noon\n", "", 1, {},
+     "'time' cannot be read as a time and is ignored"),
     ("two times", "v.csv", b"task,worker,label,time,timestamp\nt1,a,x,1,2\n", "", 1, {}, "'time', 'timestamp'"),
-    ("unused weight", "v.csv", b"task,worker,label,weight\nt1,a,x,1\n", "", 1, {}, "'weight' is left aside"),
+    ("unused weight", "v.csv", b"task,worker,label,weight\nt1,a,x,1\n", "", 1, {}, "'weight' is ignored"),
     ("weights of dropped rows", "v.csv", b"task,worker,label,w\nt1,a,x,1\n,,,\nt2,a,,?\n", "--columns weight=w", 1,
      {"blank row": 1, "no label": 1}, ""),
     ("wide", "v.csv", b"task,ann,bob\nt1,x,y\nt2,,y\n\n", "--format wide", 3, {}, "1 of 4 cells | 1 blank rows"),
@@ -163,8 +164,8 @@ def _written(rows, suffix):
 SMALL = [
     ("one class", b"t1,ann,cat\nt2,bob,cat\nt2,ann,cat\n", "only one class"),
     ("one worker", b"t1,ann,cat\nt2,ann,dog\n", "every task has at most one label"),
-    ("one task", b"t1,ann,cat\nt1,bob,dog\n", "under 5 labels"),
-    ("two islands", b"t1,ann,cat\nt1,bob,dog\nt2,eve,cat\nt2,joe,cat\n", "separate groups that share no worker"),
+    ("one task", b"t1,ann,cat\nt1,bob,dog\n", "fewer than 5 labels"),
+    ("two islands", b"t1,ann,cat\nt1,bob,dog\nt2,eve,cat\nt2,joe,cat\n", "separate groups of data share no worker"),
 ]
 
 

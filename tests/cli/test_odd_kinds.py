@@ -39,7 +39,7 @@ def test_gold_that_names_items_is_told_what_gold_is(tmp_path, crowdwise_cli, vot
     (tmp_path / "gold.csv").write_text("item,score\na,1\nb,2\n", encoding="utf-8")
     code, _, err = crowdwise_cli("aggregate", tmp_path / "votes.csv", "--gold", tmp_path / "gold.csv")
     assert code == 2
-    assert f"gold names items ('a', 'b'); here gold is {wanted}" in err.splitlines()[-1]
+    assert f"gold names items ('a', 'b'), but it must be {wanted}" in err.splitlines()[-1]
 
 
 def test_spans_and_boxes_take_numbers_of_numpy():
@@ -48,9 +48,9 @@ def test_spans_and_boxes_take_numbers_of_numpy():
     import crowdwise as cw
 
     start, end = np.int64(2), np.int32(5)
-    votes = cw.span_votes(["t"], ["ann"], [[[start, end, "A"]]])
+    votes = cw.spans.span_votes(["t"], ["ann"], [[[start, end, "A"]]])
     assert votes.to_frame()["spans"].to_list() == ['[[2, 5, "A"]]']
-    boxes = cw.box_votes(["t"], ["ann"], [[[start, end, np.float32(7), np.int64(9)]]])
+    boxes = cw.boxes.box_votes(["t"], ["ann"], [[[start, end, np.float32(7), np.int64(9)]]])
     assert boxes.answers.corner.tolist() == [[2.0, 5.0, 7.0, 9.0]]
 
 

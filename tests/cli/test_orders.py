@@ -98,7 +98,7 @@ def test_arena_columns(crowdwise_cli, tmp_path):
     assert code == 0, err
     found = json.loads(out)
     assert (found["tasks"], found["workers"], found["items"]) == (4, 2, 3)
-    assert "1 tasks hold several pairs" in " ".join(found["ledger"]["notes"])
+    assert "1 tasks have several pairs" in " ".join(found["ledger"]["notes"])
     assert found["leaderboard"][0]["item"] == "x"
 
 
@@ -117,7 +117,7 @@ def test_rows_without_workers_and_pairs_of_one_item(crowdwise_cli, tmp_path):
         ("worker,left,right,winner\na,x,y,z\n", "row 1 | 'z' | neither left, right or tie"),
         ("worker,left,right,winner\na,x,x,left\n", "an item compared with itself"),
         ("task,worker,ranking\n1,a,x>>y\n", "row 1 | has a place without an item"),
-        ("task,worker,ranking\n1,a,x>y>x\n1,b,x>y\n1,c,x>y\n1,d,x>y\n1,e,y>x\n", "row 1 | holds an item twice"),
+        ("task,worker,ranking\n1,a,x>y>x\n1,b,x>y\n1,c,x>y\n1,d,x>y\n1,e,y>x\n", "row 1 | contains an item twice"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(fails, tmp_path, text, words):
@@ -144,4 +144,4 @@ def test_tables_of_items_are_scored_with_their_run(kind, crowdwise_cli, tmp_path
     alone.write_bytes((run / "items.csv").read_bytes())
     code, _, err = crowdwise_cli("evaluate", alone, "--truth", truth)
     assert (code, len(err.splitlines())) == (2, 1)
-    assert "lies in no run" in err
+    assert "outside a run folder" in err

@@ -147,11 +147,11 @@ def test_a_driver_that_is_killed_goes_on_to_the_same_bits(place, tmp_path, capsy
 
 
 def test_how_long_it_will_take():
-    from crowdwise.cli.scale.progress import clock, passes_left
+    from crowdwise.cli.progress import format_duration, passes_left
 
     values = [-1e6 - 1000 * 0.5**i for i in range(8)]
     # The last gain was 1000 / 2^7; it is halved ten times until it is below a hundred-millionth of a million.
     assert passes_left(values) == 10
     assert passes_left([1.0, 2.0]) is None
     assert passes_left([0.0, 1.0, 3.0, 6.0]) is None
-    assert (clock(59), clock(61), clock(7300)) == ("59 s", "1 min 01 s", "2 h 01 min")
+    assert (format_duration(59), format_duration(61), format_duration(7300)) == ("59 s", "1 min 01 s", "2 h 01 min")

@@ -13,7 +13,7 @@ import typer
 
 import crowdwise as cw
 from crowdwise.cli import sampling as asking
-from crowdwise.cli.sampling import Sampling, stated
+from crowdwise.cli.sampling import Sampling, resolve_sampling
 from crowdwise.evaluation.statement import outlook, trust
 
 
@@ -65,10 +65,10 @@ def words(text):
 # ---------------------------------------------------------------- stated
 def test_a_statement_is_taken_as_it_is(folder, votes, gold, terminal):
     for each in Sampling:
-        assert stated(each, folder / "gold.csv", gold, votes.tasks) == each.value
+        assert resolve_sampling(each, folder / "gold.csv", gold, votes.tasks) == each.value
     assert terminal[0] == []
     with pytest.raises(cw.ParameterError, match="give --gold too"):
-        stated(Sampling.random, None, None, votes.tasks)
+        resolve_sampling(Sampling.random, None, None, votes.tasks)
 
 
 def test_a_terminal_is_asked_and_a_pipe_is_not(folder, votes, gold, monkeypatch):
@@ -76,29 +76,29 @@ def test_a_terminal_is_asked_and_a_pipe_is_not(folder, votes, gold, monkeypatch)
         raise AssertionError("asked")
 
     monkeypatch.setattr(typer, "confirm", nobody)
-    assert stated(None, folder / "gold.csv", gold, votes.tasks) is None
-    assert stated(None, None, None, votes.tasks) is None
+    assert resolve_sampling(None, folder / "gold.csv", gold, votes.tasks) is None
+    assert resolve_sampling(None, None, None, votes.tasks) is None
 
 
 def test_the_answer_on_a_terminal_counts(folder, votes, gold, terminal):
     questions, answers = terminal
-    assert stated(None, folder / "gold.csv", gold, votes.tasks) == "random"
+    assert resolve_sampling(None, folder / "gold.csv", gold, votes.tasks) == "random"
     answers[0] = False
-    assert stated(None, folder / "gold.csv", gold, votes.tasks) == "chosen"
+    assert resolve_sampling(None, folder / "gold.csv", gold, votes.tasks) == "chosen"
     assert questions == [(asking.QUESTION, True, True)] * 2
-    assert stated(None, None, None, votes.tasks) is None
+    assert resolve_sampling(None, None, None, votes.tasks) is None
     assert len(questions) == 2
 
 
 def test_what_a_run_records_is_not_asked_again(folder, votes, gold, terminal):
     for each in ("random", "chosen"):
         run = cw.fit(votes, "majority_vote", gold, sampling=each)
-        assert stated(None, folder / "gold.csv", gold, votes.tasks, run) == each
+        assert resolve_sampling(None, folder / "gold.csv", gold, votes.tasks, run) == each
     run = cw.fit(votes, "majority_vote", gold)
-    assert stated(None, folder / "gold.csv", gold, votes.tasks, run) is None
+    assert resolve_sampling(None, folder / "gold.csv", gold, votes.tasks, run) is None
     assert terminal[0] == []
     other = cw.read_truth(folder / "truth.csv").head(200)
-    stated(None, folder / "gold.csv", other, votes.tasks, run)
+    resolve_sampling(None, folder / "gold.csv", other, votes.tasks, run)
     assert len(terminal[0]) == 1
 
 
@@ -133,7 +133,7 @@ def test_chosen_gold_is_recorded_and_calibrates_nothing(folder, crowdwise_cli, f
     assert crowdwise_cli("report", run, "-o", page)[0] == 0
     assert "chosen, not drawn at random" in words(page.read_text(encoding="utf-8"))
     fails("accept", run, "--gold", folder / "gold.csv", words="recorded as chosen | --draw")
-    fails("estimate", run, "--gold", folder / "gold.csv", "--of", "accuracy", words="recorded as chosen")
+    fails("estimate", run, "--gold", folder / "gold.csv", "--metric", "accuracy", words="recorded as chosen")
     fails("aggregate", folder / "votes.csv", "--sampling", "random", words="give --gold too")
 
 
@@ -157,7 +157,7 @@ def test_a_terminal_is_asked_once(folder, tmp_path, crowdwise_cli, terminal):
     assert crowdwise_cli("report", tmp_path / "run", *gold, "-o", tmp_path / "page.html")[0] == 0
     assert crowdwise_cli("next", tmp_path / "run", *gold)[0] == 0
     assert crowdwise_cli("accept", tmp_path / "run", *gold, "--error", ".2")[0] == 0
-    assert crowdwise_cli("estimate", tmp_path / "run", *gold, "--of", "accuracy")[0] == 0
+    assert crowdwise_cli("estimate", tmp_path / "run", *gold, "--metric", "accuracy")[0] == 0
     assert len(terminal[0]) == 1
     off = ("aggregate", folder / "votes.csv", *gold, "--no-calibrate", "-o", tmp_path / "off")
     assert crowdwise_cli(*off)[0] == 0
@@ -185,7 +185,7 @@ def test_other_gold_judges_a_calibrated_run(folder, votes, crowdwise_cli, tmp_pa
     cw.read_truth(folder / "truth.csv").sample(60, seed=9).write_csv(tmp_path / "other.csv")
     code, _, err = crowdwise_cli("report", run, "--gold", tmp_path / "other.csv", "-o", tmp_path / "page.html")
     assert code == 0
-    assert "calibrated on other gold; this gold only judges it" in err
+    assert "calibrated on other gold; this gold is only used to evaluate it" in err
     assert "measured on 90 checked tasks" in words((tmp_path / "page.html").read_text(encoding="utf-8"))
 
 
@@ -217,7 +217,7 @@ def test_accept_ships_as_many_as_the_sentence(folder, crowdwise_cli, tmp_path, m
     assert trust(result, 0.2).rule == "accept"
     out = crowdwise_cli("accept", run, *given[:2], "--error", ".2", "-o", tmp_path / "shown")
     n = trust(result, 0.2).n_ship
-    assert f"with the 90 tasks whose truth is known, {n:,} need no person" in out[2]
+    assert f"with the 90 gold tasks, {n:,} need no human review" in out[2]
 
 
 def test_the_promise_of_accept_holds_on_the_same_gold():
@@ -287,7 +287,7 @@ def test_a_labelled_check_file_needs_no_statement(folder, crowdwise_cli, tmp_pat
     assert "those of the draw recorded in check.draw.json" in err
     assert "are taken for a random sample" not in err
     assert cw.Run.load(run).result.extra["gold_sampling"] == "random"
-    code, out, err = crowdwise_cli("estimate", run, *given[:2], "--of", "accuracy", "--json")
+    code, out, err = crowdwise_cli("estimate", run, *given[:2], "--metric", "accuracy", "--json")
     assert code == 0, err
     assert json.loads(out)["sampling"] == "random, drawn"
 
@@ -315,4 +315,4 @@ def test_a_draw_is_recognised_only_for_what_was_drawn(folder, crowdwise_cli, tmp
     assert "recorded in check.draw.json" in err
     (tmp_path / "check.draw.json").write_text("{}", encoding="utf-8")
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "-m", "wawa", "--gold", check, "--json")
-    assert (code, "is no record of a draw" in err) == (2, True)
+    assert (code, "is not a record of a draw" in err) == (2, True)

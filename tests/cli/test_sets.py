@@ -51,9 +51,9 @@ def test_bad_sets_in_one_line(crowd, crowdwise_cli, tmp_path):
     menu = tmp_path / "menu.csv"
     menu.write_text("task,offered\nt00,c0\n", encoding="utf-8")
     for line, words in (
-        (("aggregate", bad), "begins like a JSON list and is none"),
+        (("aggregate", bad), "starts like a JSON list but is not valid JSON"),
         (("aggregate", crowd / "votes.csv", "--kind", "sets", "-m", "dawid_skene"), "dawid_skene is for class labels"),
-        (("aggregate", crowd / "votes.csv", "--offered", menu), "which was not offered to them"),
+        (("aggregate", crowd / "votes.csv", "--offered", menu), "which was not offered"),
         (("aggregate", crowd / "votes.csv", "--calibrate"), "label sets is calibrated on gold; fit with gold"),
         (("aggregate", crowd / "votes.csv", "-m", "binary_relevance", "-p", "by=mean"), "for classes"),
         (("evaluate", crowd / "votes.csv", "--truth", crowd / "truth.csv"), "has two sets"),

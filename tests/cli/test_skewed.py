@@ -15,7 +15,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.core.errors import CostWarning
 from crowdwise.kinds.classes.maths import moments
-from crowdwise.kinds.classes.maths.moments import pairs, rows_that_meet, sparse_pairs
+from crowdwise.kinds.classes.maths.moments import pairs, rows_with_overlap, sparse_pairs
 from crowdwise.kinds.classes.methods import held_out as selection
 from crowdwise.kinds.classes.methods import held_out as thin
 from crowdwise.kinds.classes.methods.held_out import held_out
@@ -88,13 +88,13 @@ def test_leaving_out_who_cannot_have_met_loses_no_pair():
 
 def test_too_many_meetings_keep_the_busiest(monkeypatch):
     votes = crowd(200, 50, 2, 20)
-    kept, left = rows_that_meet(votes, 2, 20_000)
+    kept, left = rows_with_overlap(votes, 2, 20_000)
     busy = np.bincount(votes.worker[kept], minlength=votes.n_workers)
     in_, out = busy > 0, busy == 0
     assert left == out.sum() > 0
     assert votes.labels_per_worker[in_].min() >= votes.labels_per_worker[out].max()
     assert (np.bincount(votes.task[kept]).astype(float) ** 2).sum() <= 20_000
-    monkeypatch.setattr(worker_pairs, "MOST_MEETINGS", 20_000)
+    monkeypatch.setattr(worker_pairs, "MAX_LABEL_PAIRS", 20_000)
     with pytest.warns(CostWarning, match=rf"among the {in_.sum()} with most labels; with the other {left}"):
         table = pair_table(votes)
     assert set(table["first"]) | set(table["second"]) <= set(votes.workers.filter(in_.tolist()))
@@ -154,7 +154,7 @@ def test_ordinary_crowds_get_every_method():
     votes = crowd(300, 30, 5, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CostWarning)
-        assert len(cw.Committee().fit(votes).extra["weight"]) == 5
+        assert len(cw.classes.Committee().fit(votes).extra["weight"]) == 5
 
 
 def test_tables_of_pairs_have_a_limit(monkeypatch):
@@ -193,11 +193,11 @@ def test_readings_without_their_table_are_the_same(monkeypatch, weighted):
     def found():
         fit = cw.MajorityVote().fit(votes, gold=gold)
         cool = cw.calibrate(cw.MajorityVote().fit(votes), votes)
-        return fit.skill, fit.skill_low, held_out(cw.Wawa().fit, votes).log_likelihood, cool.posterior
+        return fit.skill, fit.skill_low, held_out(cw.classes.Wawa().fit, votes).log_likelihood, cool.posterior
 
     with_table = found()
-    monkeypatch.setattr(thin, "is_thin", lambda _: True)
-    monkeypatch.setattr(selection, "is_thin", lambda _: True)
+    monkeypatch.setattr(thin, "is_sparse", lambda _: True)
+    monkeypatch.setattr(selection, "is_sparse", lambda _: True)
     monkeypatch.setattr(thin, "BLOCK", 40)
     for left, right in zip(with_table, found(), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-9)

@@ -108,19 +108,19 @@ TAMPERED = [
     ("complex numbers", lambda r: arrays(r, class_prior=lambda p: p.astype("c16")), "class_prior holds complex128"),
     ("halves of labels", lambda r: arrays(r, labels_per_task=lambda n: n / 2), "labels_per_task holds float64"),
     ("group of theta", lambda r: arrays(r, extra__theta=np.ones((1, 2))), "extra.theta has shape (1, 2)"),
-    ("NaN", lambda r: arrays(r, posterior=set_first(np.nan)), "posterior holds numbers that are negative or none"),
-    ("a negative share", lambda r: arrays(r, posterior=lambda p: p - [[1, 0]]), "posterior holds numbers that are"),
+    ("NaN", lambda r: arrays(r, posterior=set_first(np.nan)), "posterior holds values that are negative or not finite"),
+    ("a negative share", lambda r: arrays(r, posterior=lambda p: p - [[1, 0]]), "posterior holds values that are"),
     ("no share", lambda r: arrays(r, posterior=lambda p: p * 2), "posterior has rows that do not sum to one"),
     ("a prior of 3", lambda r: arrays(r, class_prior=lambda p: p * 3), "class_prior has rows that do not sum"),
     ("a confusion of NaN", lambda r: arrays(r, confusion=set_first(np.nan)), "confusion holds"),
-    ("endless counts", lambda r: arrays(r, counts=set_first(np.inf)), "counts holds numbers"),
+    ("endless counts", lambda r: arrays(r, counts=set_first(np.inf)), "counts holds values"),
     ("skill of 7", lambda r: arrays(r, skill=lambda s: s * 7), "skill holds numbers outside 0..1"),
     ("less than no label", lambda r: arrays(r, labels_per_worker=set_first(-1)), "labels_per_worker holds"),
     ("theta below 0", lambda r: arrays(r, extra__theta=set_first(-1.0)), "extra.theta holds"),
     ("no posterior", lambda r: arrays(r, posterior=None), "the array posterior is missing"),
-    ("a strange array", lambda r: arrays(r, payload=np.zeros(2)), "'payload' is no array of a result"),
-    ("one name twice", lambda r: raw(r, "trace", npy(np.zeros(2)), times=2), "two arrays of one name"),
-    ("no array", lambda r: raw(r, "trace", b"hello"), "trace is no array"),
+    ("a strange array", lambda r: arrays(r, payload=np.zeros(2)), "'payload' is not an array of a result"),
+    ("one name twice", lambda r: raw(r, "trace", npy(np.zeros(2)), times=2), "two arrays with the same name"),
+    ("no array", lambda r: raw(r, "trace", b"hello"), "trace is not an array"),
     ("no archive", lambda r: (r / "arrays.npz").write_bytes(b"PK\x03\x04" * 30), "damaged"),
     ("cut arrays", lambda r: (r / "arrays.npz").write_bytes((r / "arrays.npz").read_bytes()[:-40]), "damaged"),
     ("classes that are lists", lambda r: names(r, "classes", value=[["a"], ["b"]]), "holds List(String) values"),
@@ -151,7 +151,7 @@ TAMPERED = [
     ("a seed that is text", lambda r: facts(r, params={"seed": "x"}), "seed is 'x'"),
     ("a seed below 0", lambda r: facts(r, params={"seed": -1}), "seed is -1"),
     ("endless iterations", lambda r: facts(r, n_iter=1e308), "n_iter is 1e+308"),
-    ("versions that are lists", lambda r: facts(r, versions={"numpy": []}), "versions are no text"),
+    ("versions that are lists", lambda r: facts(r, versions={"numpy": []}), "versions are not text"),
     ("extra that is text", lambda r: facts(r, extra="x"), "extra is 'x'"),
     ("a cold temperature", lambda r: facts(r, extra={"temperature": -1}), "temperature is -1"),
     ("an epoch of text", lambda r: facts(r, extra={"best_epoch": "last"}), "best_epoch is 'last'"),
@@ -194,7 +194,7 @@ def test_what_was_saved_is_what_is_read(clean, crowdwise_cli, tmp_path):
     for command in COMMANDS.values():
         code, _, err = crowdwise_cli(*(part.format(**places) for part in command))
         assert code == 0, err
-    fitted, again = cw.IBCC().fit(cw.read(clean / "votes.csv")), cw.Result.load(clean / "run")
+    fitted, again = cw.classes.IBCC().fit(cw.read(clean / "votes.csv")), cw.Result.load(clean / "run")
     for name in ("posterior", "skill", "confusion", "counts", "labels_per_task"):
         left, right = getattr(fitted, name), getattr(again, name)
         assert left.dtype == right.dtype

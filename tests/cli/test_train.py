@@ -219,7 +219,7 @@ def test_mistakes_in_predicting(files, fails, works, crowd):
     fails("predict", run, files / "wide.npz", words="X has 9 features, but CrowdClassifier is expecting 5")
     fails("predict", run, x, "--votes", files / "votes.csv", words="vanilla has no forecaster")
     (files / "said.csv").write_text("here")
-    fails("predict", run, x, "-o", files / "said.csv", words="is there already | --force")
+    fails("predict", run, x, "-o", files / "said.csv", words="exists already | --force")
     works("train", x, files / "votes.csv", "-m", "ccem", *FAST, "-o", run, "--force")
     (files / "new.csv").write_text("task,worker,label\n001,stranger,a\n")
     fails("predict", run, x, "--votes", files / "new.csv", words="worker 'stranger' was not seen in training")

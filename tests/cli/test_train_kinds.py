@@ -165,7 +165,9 @@ def test_votes_beside_the_features_of_a_tagger(marked, crowdwise_cli):
 
 def test_mistakes_get_one_line(pairs, fails, crowdwise_cli):
     x, votes, run = pairs / "x.npz", pairs / "votes.csv", pairs / "run"
-    fails("train", x, votes, "-m", "ccem", "-o", run, words="was read as comparisons, ccem takes classes | reward_net")
+    fails(
+        "train", x, votes, "-m", "ccem", "-o", run, words="was read as comparisons, but ccem takes classes | reward_net"
+    )
     fails("train", x, votes, "--clusters", "3", "-o", run, words="--clusters is for similarities")
     fails("train", x, votes, "--balance", "-o", run, words="--balance is for classes")
     np.save(pairs / "few.npy", np.zeros((3, 2)))
@@ -173,17 +175,17 @@ def test_mistakes_get_one_line(pairs, fails, crowdwise_cli):
     (pairs / "sets.csv").write_text('task,worker,labels\n1,a,"[""x""]"\n2,a,"[""y"",""x""]"\n')
     fails("train", x, pairs / "sets.csv", "-o", run, words="was read as sets; nets are trained on classes")
     trained(pairs, crowdwise_cli)
-    refused(crowdwise_cli, "--votes goes with classes, numbers and spans", "predict", run, x, "--votes", votes)
+    refused(crowdwise_cli, "--votes applies to classes, numbers and spans", "predict", run, x, "--votes", votes)
 
 
 def test_tokens_that_cannot_be_read_get_one_line(marked, fails, crowdwise_cli):
     votes, run = marked / "votes.csv", marked / "run"
     np.save(marked / "x.npy", np.zeros((N, 3)))
-    fails("train", marked / "x.npy", votes, "-o", run, words="must say which task each is of")
+    fails("train", marked / "x.npy", votes, "-o", run, words="must name the task of each token")
     np.savez(marked / "y.npz", task=["a", "b", "a"], x=np.eye(3))
-    fails("train", marked / "y.npz", votes, "-o", run, words="the tokens of task 'a' do not stand together")
+    fails("train", marked / "y.npz", votes, "-o", run, words="the tokens of task 'a' are not consecutive")
     np.savez(marked / "y.npz", task=["a", "a", "b"], x=np.eye(3), start=[0, 1, 2])
-    fails("train", marked / "y.npz", votes, "-o", run, words="start of the tokens alone")
+    fails("train", marked / "y.npz", votes, "-o", run, words="has only start of the tokens")
     np.savez(marked / "y.npz", task=["a", "a", "b"], x=np.eye(3), start=[0, 1, 2], end=[1.5, 2, 3])
     fails("train", marked / "y.npz", votes, "-o", run, words="end must hold one whole number")
     arrays = np.load(marked / "x.npz")

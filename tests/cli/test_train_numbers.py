@@ -86,9 +86,9 @@ def test_workers_and_report_read_the_run_of_a_regressor(method, numbers, crowdwi
     code, _, err = crowdwise_cli("report", run, "-o", page)
     assert code == 0, err
     text = page.read_text(encoding="utf-8")
-    assert "Training: the net and the crowd" in text
+    assert "Training: the network and the crowd" in text
     assert "Loss by epoch" in text
-    assert "From the features alone the net" in text
+    assert "From the features alone, the predictions of the network" in text
 
 
 def test_people_are_told_what_was_learnt(numbers, crowdwise_cli):
@@ -106,10 +106,17 @@ def test_mistakes_get_one_line(numbers, fails):
     x, file, run = numbers / "x.npz", numbers / "numbers.csv", numbers / "run"
     (numbers / "classes.csv").write_text("task,worker,label\n001,a,x\n001,b,y\n002,a,x\n")
     fails(
-        "train", x, file, "-m", "max_mig", "-o", run, words="was read as numbers, max_mig takes classes | gaussian_net"
+        "train",
+        x,
+        file,
+        "-m",
+        "max_mig",
+        "-o",
+        run,
+        words="was read as numbers, but max_mig takes classes | gaussian_net",
     )
     fails("train", x, numbers / "classes.csv", "-m", "gaussian_net", "-o", run,
-          words="was read as classes, gaussian_net takes numbers | max_mig")  # fmt: skip
+          words="was read as classes, but gaussian_net takes numbers | max_mig")  # fmt: skip
     fails("train", x, file, "--balance", "-o", run, words="--balance is for classes")
     fails("train", x, file, "-m", "gaussian_net", "-p", "slopes=maybe", "-o", run, words="slopes")
     run.mkdir()

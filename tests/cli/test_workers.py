@@ -116,13 +116,13 @@ def test_of_many_workers_the_best_and_the_worst_are_shown(crowdwise_cli, tmp_pat
     assert (len(best), len(worst)) == (10, 10)
     assert "99" not in best + worst
     assert min(skill[int(w)] for w in best) > max(skill[int(w)] for w in worst)
-    assert "Coachable: a word may help" in out
+    assert "Coachable: feedback may help" in out
     assert "where the crowd is on" in out
     found = json.loads(crowdwise_cli("workers", tmp_path / "votes.csv", "-m", "hierarchical", "--json")[1])
     assert {flag["name"] for flag in found["coachable"]} == {"coachable"}
     page = tmp_path / "page.html"
     assert crowdwise_cli("report", tmp_path / "votes.csv", "-m", "hierarchical", "-o", page)[0] == 0
-    assert "where the others see it differently" in page.read_text(encoding="utf-8")
+    assert "where the others disagree" in page.read_text(encoding="utf-8")
 
 
 def test_steps_in_words_need_their_order(crowdwise_cli, tmp_path):

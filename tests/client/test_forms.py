@@ -100,7 +100,7 @@ def test_other_kinds():
     pair = form_of("comparisons")
     assert pair.parse("tie") == ("tie", None)
     assert not form_of("comparisons", (), {"tie": False}).takes("tie")
-    assert form_of("same").parse("Different") == ("different", None)
+    assert form_of("similarities").parse("Different") == ("different", None)
 
 
 def test_what_cannot_be_asked_is_said():
@@ -108,4 +108,4 @@ def test_what_cannot_be_asked_is_said():
         form_of("boxes")
     with pytest.raises(ParameterError, match="two classes"):
         form_of("classes", ("only",))
-    assert set(FORMS) == {"classes", "ordered", "sets", "numbers", "comparisons", "same", "ranking", "spans"}
+    assert set(FORMS) == {"classes", "ordered", "sets", "numbers", "comparisons", "similarities", "rankings", "spans"}

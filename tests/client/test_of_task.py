@@ -33,7 +33,7 @@ def verdict(value):
 
 @given(st.permutations(range(1, 4)))
 def test_every_order_comes_back(numbers):
-    found, sure = form_of("ranking").of(FRUIT).parse(verdict(list(numbers)))
+    found, sure = form_of("rankings").of(FRUIT).parse(verdict(list(numbers)))
     assert [FRUIT["items"].index(each) + 1 for each in found] == numbers
     assert sure == 0.5
 
@@ -54,7 +54,7 @@ def test_every_order_comes_back(numbers):
 )
 def test_orders_that_cannot_be_told(items, value, why):
     with pytest.raises(NoVerdict, match=why):
-        form_of("ranking").of({"items": items}).parse(verdict(value))
+        form_of("rankings").of({"items": items}).parse(verdict(value))
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_marks_that_cannot_be_told(marks, why):
 
 
 def test_a_judge_of_orders_at_the_server(serve, tmp_path):  # noqa: F811
-    live = serve(kind="ranking", classes=(), cap=2, n=3)
+    live = serve(kind="rankings", classes=(), cap=2, n=3)
     plays = [verdict([3, 1, 2]), "plum, then fig", verdict(["fig", "pear", "plum"])]
     with running(lambda _, n: said(plays[n])) as stub, Project(live.url, live.token("gpt", "model")) as project:
-        tally = judge_project(project, judge_at(stub, form_of("ranking")))
+        tally = judge_project(project, judge_at(stub, form_of("rankings")))
         assert (tally.verdicts, tally.reasons) == (2, {"no JSON": 1})
         assert "1. fig\n2. pear\n3. plum" in stub.task(0)
     live.admin.export("votes", "csv", tmp_path / "votes.csv")
@@ -155,4 +155,4 @@ def test_pictures_that_the_server_keeps(serve):  # noqa: F811
 @pytest.mark.parametrize("items", [None, "abc", 5, ["a"], ["a", "a"], [1, 2]])
 def test_a_task_without_a_list_of_items_has_nothing_to_rank(items):
     with pytest.raises(NoVerdict, match="two or more different items"):
-        form_of("ranking").of({"items": items})
+        form_of("rankings").of({"items": items})

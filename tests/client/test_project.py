@@ -10,7 +10,7 @@ import pytest
 
 from crowdwise.client.problems import ServerProblem, Unreachable, problem
 from crowdwise.client.project import Project
-from crowdwise.client.records import Refused, Task, Told
+from crowdwise.client.records import Receipt, Refused, Task
 from crowdwise.client.retry import Retry, seconds_of
 from crowdwise.client.stream import events_of
 from crowdwise.client.transport import place_of
@@ -67,7 +67,7 @@ def test_a_task_comes_and_its_answer_goes():
     batch = project.next()
     assert batch.tasks[0] == Task("t 1", {"text": "x"}, "L7", "soon")
     assert batch.progress == {"open": 3}
-    assert project.answer(batch.tasks[0], "cat", ms=12) == Told(9, "t 1", "counted", "sure")
+    assert project.answer(batch.tasks[0], "cat", ms=12) == Receipt(9, "t 1", "counted", "sure")
 
 
 def test_a_lost_response_is_sent_again_under_the_same_key():
@@ -159,7 +159,7 @@ def test_bulk_says_what_became_of_each():
 
     project, _ = project_of(play)
     good, bad = project.bulk([{"task": "a", "answer": "dog"}, {"task": "b", "answer": "dgo"}])
-    assert isinstance(good, Told)
+    assert isinstance(good, Receipt)
     assert isinstance(bad, Refused)
     assert (bad.task, bad.problem.status) == ("b", 422)
 

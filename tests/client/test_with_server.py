@@ -15,9 +15,9 @@ from crowdwise.client.judging.prompt import Brief
 from crowdwise.client.problems import ServerProblem
 from crowdwise.client.project import Project
 from crowdwise.client.records import Refused
-from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project as Opened
 from crowdwise.server.project import create, load_tasks
@@ -26,7 +26,7 @@ from crowdwise.server.store.log import events
 from .stub import running, said
 from .test_judging import judge_at
 
-SHOWN = {"comparisons": {"left": "good", "right": "bad"}, "ranking": {"items": ["fig", "pear", "plum"]}}
+SHOWN = {"comparisons": {"left": "good", "right": "bad"}, "rankings": {"items": ["fig", "pear", "plum"]}}
 
 
 class Running:
@@ -47,7 +47,7 @@ class Running:
         self.admin = Project(self.url, self.admin_token)
 
     def token(self, name, kind="human"):
-        return self.opened.desk.do(lambda shift: issue(shift, "annotate", manage.add_worker(shift, name, kind))[1])
+        return self.opened.queue.do(lambda batch: issue(batch, "annotate", manage.add_worker(batch, name, kind))[1])
 
     def close(self):
         self.server.should_exit = True

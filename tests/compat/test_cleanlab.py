@@ -77,7 +77,7 @@ def test_crowdlab_is_the_papers_sum():
     table = found["label_quality"]
     score = posterior[np.arange(6), table["consensus_label"]]
     assert table["consensus_quality_score"].to_numpy() == pytest.approx(score)
-    result = cw.crowdlab(cw.Annotations.from_matrix(LABELS), PROBS)
+    result = cw.classes.crowdlab(cw.Annotations.from_matrix(LABELS), PROBS)
     assert result.posterior == pytest.approx(posterior)
     assert result.posterior.sum(axis=1) == pytest.approx(np.ones(6))
     assert result.extra["model_weight"] == pytest.approx(model)
@@ -169,7 +169,7 @@ def test_calibration_finds_the_temperature_that_was_planted():
 @pytest.mark.parametrize(
     ("labels", "probs", "words"),
     [
-        (LABELS, PROBS[:4], "one row an example"),
+        (LABELS, PROBS[:4], "one row per example"),
         (LABELS, PROBS[:, :2], "at least 3 columns"),
         (LABELS + 0.5, PROBS, "whole numbers"),
         (np.where(np.arange(6)[:, None] == 2, np.nan, LABELS), PROBS, r"Examples \[2\] do not have any"),
@@ -226,7 +226,7 @@ NO_PROBABILITIES = [
 def test_what_is_no_probability_is_refused_everywhere(probs):
     votes = cw.Annotations.from_matrix(LABELS)
     with pytest.raises(cw.DataError, match="no probabilities"):
-        cw.crowdlab(votes, probs)
+        cw.classes.crowdlab(votes, probs)
     both = np.stack([PROBS, probs])
     calls = [
         lambda: get_label_quality_multiannotator(LABELS, probs),
@@ -245,8 +245,8 @@ def test_what_is_no_probability_is_refused_everywhere(probs):
 def test_rows_that_lack_a_class_make_no_posterior():
     votes = cw.Annotations.from_matrix(LABELS)
     with pytest.raises(cw.DataError, match=r"sum to 1; 6 do not, the first is row 0 with 0\.9: is a class missing"):
-        cw.crowdlab(votes, np.where(np.arange(3) == 2, 0.0, PROBS))
-    rounded = cw.crowdlab(votes, PROBS.astype(np.float16))
+        cw.classes.crowdlab(votes, np.where(np.arange(3) == 2, 0.0, PROBS))
+    rounded = cw.classes.crowdlab(votes, PROBS.astype(np.float16))
     assert rounded.posterior.sum(axis=1) == pytest.approx(np.ones(6), abs=1e-12)
     long = pd.DataFrame({"task": [1, 1, 2, 2], "annotator": [*"abab"], "label": [0, 2, 2, 2]})
     with pytest.raises(ValueError, match="at least 3 columns, as labels name class 2; it has 2"):

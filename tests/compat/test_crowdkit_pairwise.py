@@ -24,7 +24,7 @@ def test_bradley_terry_reaches_the_maximum(crowd):
     own, data = crowd
     scores = BradleyTerry(n_iter=20_000, tol=1e-12).fit_predict(data)
     assert scores.sum() == pytest.approx(1)
-    ours = cw.BradleyTerry(strength=1e-9).fit(own.votes)
+    ours = cw.comparisons.BradleyTerry(strength=1e-9).fit(own.votes)
     log = np.log(scores[ours.items.to_list()].to_numpy())
     np.testing.assert_allclose(log - log.mean(), ours.score - ours.score.mean(), atol=1e-4)
 

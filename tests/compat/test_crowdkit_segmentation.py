@@ -59,7 +59,7 @@ def test_patterns_are_the_pixels(workers):
 
     masks = list(np.random.default_rng(workers).random((workers, 13, 9)) < 0.4)
     seen = patterns(masks)
-    assert all((seen.image(said) == mask).all() for said, mask in zip(seen.said, masks, strict=True))
+    assert all((seen.image(inside) == mask).all() for inside, mask in zip(seen.membership, masks, strict=True))
     assert seen.count.sum() == 13 * 9
-    votes = seen.image(np.ones(workers) @ seen.said)
+    votes = seen.image(np.ones(workers) @ seen.membership)
     assert (votes == np.array(masks).sum(axis=0)).all()

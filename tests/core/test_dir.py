@@ -38,7 +38,7 @@ def test_a_result_lists_what_it_forwards(fitted):
     result, _, names = fitted
     listed = dir(result)
     assert set(names) <= set(listed)
-    for part in (result.estimate, result.picture):
+    for part in (result.estimate, result.worker_summary):
         own = {name for name in vars(part) if not name.startswith("_")}
         assert own
         assert own <= set(listed)
@@ -89,4 +89,4 @@ def test_whatever_forwards_attributes_lists_them():
                 owner = getattr(import_module(name_of(path)), node.name)
                 assert owner.__dir__ is not object.__dir__, f"{path.name}: {node.name}"
                 forwarding.append(node.name)
-    assert {"Result", "FoundInParts", "Mapped", "SetEvaluation"} <= set(forwarding)
+    assert {"Result", "PartitionedResult", "Mapped", "SetEvaluation"} <= set(forwarding)

@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_refused():
         cw.Annotations.from_frame(pl.DataFrame({**TEXT, "label": [[1], [2], [3], [4]]}))
     with pytest.raises(cw.DataError, match="got a Series"):
         cw.Annotations.from_frame(pd.Series([1, 2]))
-    with pytest.raises(cw.DataError, match="two columns of one name"):
+    with pytest.raises(cw.DataError, match="two columns with the same name"):
         cw.Annotations.from_frame(pd.DataFrame([[1, 2, 3, 4]], columns=["task", "worker", "label", "label"]))
     with pytest.raises(cw.DataError, match="cannot be read as a table"):
         cw.Annotations.from_frame(pa.table([[1], [2], [3], [4]], names=["task", "worker", "label", "label"]))

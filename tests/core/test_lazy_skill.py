@@ -16,8 +16,8 @@ from crowdwise import simulate
 from crowdwise.kinds.classes.estimate import LazySkill
 from crowdwise.kinds.classes.maths.skill import Skill
 from crowdwise.kinds.classes.methods.gold import as_gold
+from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes, Solution, SolutionPredictor
 from crowdwise.kinds.classes.methods.skills import skills
-from crowdwise.kinds.classes.methods.spread import Solution, Spread, Whole
 
 NAMES = ("skill", "skill_low", "skill_high")
 
@@ -36,7 +36,7 @@ def test_a_fit_does_not_compute_skills(crowd, name, monkeypatch):
     calls = []
     monkeypatch.setattr("crowdwise.kinds.classes.methods.skills.skill_of", lambda *args: calls.append(args))
     result = cw.method(name).fit(crowd.annotations)
-    assert not result.picture._skill.computed
+    assert not result.worker_summary._skill.computed
     assert not calls
     repr(result)
     result.to_table()
@@ -49,8 +49,8 @@ def test_the_numbers_are_those_of_the_posterior(crowd, gold):
     given = dict(zip(votes.tasks.to_list()[:20], votes.classes.gather(crowd.truth[:20]).to_list(), strict=True))
     result = cw.DawidSkene().fit(votes, gold=given if gold else None)
     known = as_gold(given, votes) if gold else None
-    judge = Whole(Solution(result.posterior, result.class_prior))
-    expected = skills(Spread.of(votes, known), judge)
+    judge = SolutionPredictor(Solution(result.posterior, result.class_prior))
+    expected = skills(PartitionedVotes.of(votes, known), judge)
     for ours, theirs in zip(values(result), (expected.mean, expected.low, expected.high), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert result.skill is result.skill  # once

@@ -25,12 +25,12 @@ def test_a_method_fits_a_frame(frame):
         warnings.simplefilter("error")
         result = cw.MajorityVote().fit(frame)
     assert result.to_table()["label"].to_list() == ["x", "y"]
-    assert cw.Committee().fit(frame, gold={1: "x"}).gold.tolist() == [True, False]
+    assert cw.classes.Committee().fit(frame, gold={1: "x"}).gold.tolist() == [True, False]
 
 
 def test_what_was_left_out_of_a_frame_is_said():
     frame = pd.DataFrame({"item": [1, 1, 2], "rater": ["a", "b", "a"], "label": ["x", None, "NA"]})
-    with pytest.warns(cw.LedgerWarning) as told:
+    with pytest.warns(cw.errors.LedgerWarning) as told:
         assert len(cw.MajorityVote().fit(frame).tasks) == 2
     said = [str(each.message) for each in told]
     assert "the frame: 1 rows are left out: no label" in said
@@ -50,7 +50,7 @@ def test_what_was_left_out_of_a_frame_is_said():
 )
 def test_what_cannot_be_fitted_says_what_to_call(given, said):
     with pytest.raises(cw.DataError, match=said):
-        cw.Committee().fit(given)
+        cw.classes.Committee().fit(given)
 
 
 def test_an_evaluation_is_readable():

@@ -17,7 +17,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.core import method_registry as registry
 from crowdwise.core import params as rules
-from crowdwise.core.params import REQUIRED, Count, Kind, Param, Positive, PositiveShare, Share, check, of, read
+from crowdwise.core.params import REQUIRED, Count, Param, Positive, PositiveShare, Share, ValueType, check, of, read
 from crowdwise.core.paramtext import describe, parse, shown
 from crowdwise.kinds.classes.learn.classifier import CrowdClassifier
 from crowdwise.learn.fitting import method_class, method_parameters
@@ -37,7 +37,7 @@ OTHERS = {cls.__name__: [*of(cls).values()] for cls in (Defaults, CrowdClassifie
 ANYTHING = {("CrowdClassifier", "net"), ("CrowdClassifier", "fabric")}
 
 
-def outside(kind: Kind) -> list[Any]:
+def outside(kind: ValueType) -> list[Any]:
     """Values of the right type that a kind's rules forbid."""
     found: list[Any] = []
     for rule in kind.rules:
@@ -200,18 +200,18 @@ def test_words_for_people(hint, words):
 
 # ------------------------------------------------------------------------------------------------- reading
 def test_lists_are_kept_as_tuples():
-    even = cw.MeanField(class_prior=np.array([0.5, 0.5]))
-    assert even == cw.MeanField(class_prior=[0.5, 0.5]) == cw.MeanField(class_prior=(0.5, 0.5))
-    assert hash(even) == hash(cw.MeanField(class_prior=(0.5, 0.5)))
-    assert cw.Committee(members=["wawa", "bwa"]).members == ("wawa", "bwa")
+    even = cw.classes.MeanField(class_prior=np.array([0.5, 0.5]))
+    assert even == cw.classes.MeanField(class_prior=[0.5, 0.5]) == cw.classes.MeanField(class_prior=(0.5, 0.5))
+    assert hash(even) == hash(cw.classes.MeanField(class_prior=(0.5, 0.5)))
+    assert cw.classes.Committee(members=["wawa", "bwa"]).members == ("wawa", "bwa")
     with pytest.raises(cw.ParameterError, match="members must be a list of names of methods, got 'wawa'"):
-        cw.Committee(members="wawa")
+        cw.classes.Committee(members="wawa")
 
 
 def test_a_rule_between_two_parameters_stays_with_the_method():
-    assert cw.Gibbs(prior_diagonal=0.5, prior_off=0.1).prior_diagonal == 0.5
+    assert cw.classes.Gibbs(prior_diagonal=0.5, prior_off=0.1).prior_diagonal == 0.5
     with pytest.raises(cw.ParameterError, match=r"prior_diagonal must be above 1, prior_off, got 0\.5"):
-        cw.Gibbs(prior_diagonal=0.5)
+        cw.classes.Gibbs(prior_diagonal=0.5)
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -230,7 +230,7 @@ def test_a_plug_in_may_use_names_that_only_a_type_checker_sees():
 
 def test_a_long_value_is_cut_and_stays_on_one_line():
     with pytest.raises(cw.ParameterError) as error:
-        cw.MeanField(class_prior=np.ones((50, 50)))
+        cw.classes.MeanField(class_prior=np.ones((50, 50)))
     assert len(str(error.value)) < 400
     assert "\n" not in str(error.value)
 

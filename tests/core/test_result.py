@@ -15,7 +15,7 @@ from ..conftest import planted
 
 @pytest.fixture
 def result():
-    return cw.Hierarchical().fit(planted(n=80, m=10, k=3)[0])
+    return cw.classes.Hierarchical().fit(planted(n=80, m=10, k=3)[0])
 
 
 def test_tables_have_the_promised_columns(result):
@@ -74,7 +74,7 @@ def test_a_newer_format_and_damage_are_said(result, tmp_path):
     (folder / "result.json").write_text("{")
     with pytest.raises(cw.DataError, match="damaged"):
         cw.Result.load(folder)
-    with pytest.raises(cw.DataError, match="no saved result"):
+    with pytest.raises(cw.DataError, match="is not a saved result"):
         cw.Result.load(tmp_path / "nothing")
 
 
@@ -95,8 +95,8 @@ def test_ties_are_broken_by_seed_and_documented_so():
         (lambda: cw.MajorityVote(seed=-1), "seed must be a whole number of at least 0, got -1"),
         (lambda: cw.DawidSkene(n_init=1e9), "n_init must be a whole number"),
         (lambda: cw.DawidSkene(tol=float("inf")), "tol must be"),
-        (lambda: cw.Hierarchical(prior_accuracy=1.5), "prior_accuracy"),
-        (lambda: cw.Wawa(ties="x"), "ties must be 'split' or 'first'"),
+        (lambda: cw.classes.Hierarchical(prior_accuracy=1.5), "prior_accuracy"),
+        (lambda: cw.classes.Wawa(ties="x"), "ties must be 'split' or 'first'"),
         (lambda: cw.method("dawid_skene", smoothin=1), "has no parameter 'smoothin'"),
         (lambda: cw.method("dawid_sken"), "did you mean dawid_skene"),
     ],
@@ -109,12 +109,12 @@ def test_parameters_are_checked_where_they_are_given(make, message):
 def test_gold_is_checked():
     votes = planted(n=10, m=4)[0]
     with pytest.raises(cw.DataError, match="needs gold"):
-        cw.GoldMajorityVote().fit(votes)
+        cw.classes.GoldMajorityVote().fit(votes)
     with pytest.raises(cw.DataError, match="none of the 1 gold tasks"):
         cw.DawidSkene().fit(votes, gold={"zzz": 1})
     with pytest.raises(cw.DataError, match="never given by a worker"):
         cw.DawidSkene().fit(votes, gold={0: 77})
-    with pytest.warns(cw.LedgerWarning, match="1 gold tasks have no annotations"):
+    with pytest.warns(cw.errors.LedgerWarning, match="1 gold tasks have no annotations"):
         cw.DawidSkene().fit(votes, gold={0: 1, 99: 1})
     with pytest.raises(cw.DataError, match="two different true labels"):
         cw.DawidSkene().fit(votes, gold=pl.DataFrame({"task": [0, 0], "label": [0, 1]}))

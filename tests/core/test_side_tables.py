@@ -40,7 +40,7 @@ def test_tables_are_attached(files):
     assert workers(votes, "cost")["ann"] == "1.5"
     assert column_by(votes.about_tasks, "text", votes.tasks).to_list() == ["eins", "zwei", None]
     assert votes.about_workers["worker"].to_list() == ["ann", "bob"]  # zoe labelled nothing here
-    assert "w.csv tells of 2 of the 3 workers" in votes.ledger.notes
+    assert "w.csv covers 2 of the 3 workers" in votes.ledger.notes
     assert not any("t.csv" in note for note in votes.ledger.notes)
 
 
@@ -75,7 +75,11 @@ def test_columns_of_the_file_itself(files):
         ("w.csv", "who,group\nann,a\n", "the column of the workers is not among 'who', 'group'; call it 'worker'"),
         ("w.csv", "coder,rater,g\nann,b,a\n", "could be 'coder', 'rater'; call it 'worker'"),
         ("w.csv", "worker\nann\n", "w.csv has no column besides 'worker'"),
-        ("w.csv", "worker,group\nann,a\nann,b\n", "w.csv: 1 workers stand twice in the table about them: 'ann'"),
+        (
+            "w.csv",
+            "worker,group\nann,a\nann,b\n",
+            "w.csv: 1 workers occur more than once in the table about them: 'ann'",
+        ),
         ("w.csv", "worker,group\nzoe,a\n", "w.csv: none of its 1 workers is among the votes; do the ids match?"),
     ],
 )
@@ -127,7 +131,7 @@ def test_a_run_keeps_them(files, crowdwise_cli):
     line = ("aggregate", files / "v.csv", "-m", "majority_vote", "-o", files / "run")
     code, _, err = crowdwise_cli(*line, "--about-workers", files / "w.csv", "--about-tasks", files / "t.csv")
     assert code == 0, err
-    assert "w.csv tells of 2 of the 3 workers" in err
+    assert "w.csv covers 2 of the 3 workers" in err
     votes = cw.Run.load(files / "run").votes
     assert workers(votes) == {"ann": "a", "bob": "b", "eve": None}
     assert column_by(votes.about_tasks, "url", votes.tasks).to_list() == ["u1", "u2", "u3"]

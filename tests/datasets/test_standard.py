@@ -87,7 +87,7 @@ def test_a_missing_folder_is_a_data_error(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("CROWDWISE_DATA", raising=False)
     with pytest.raises(DataError, match="CROWDWISE_DATA"):
         datasets.load("rte")
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         datasets.load("rte", tmp_path / "nowhere")
     with pytest.raises(DataError, match="rte is not in"):
         datasets.load("rte", tmp_path)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.em.cluster import Dask, hired
+from crowdwise.em.cluster import Dask, dask_executor
 from crowdwise.em.drivers import InProcess
 from crowdwise.em.sources import Sizes
 from crowdwise.kinds.classes.methods.parts import fit_parts
@@ -56,7 +56,7 @@ class Files:
             arrays["task"], arrays["worker"], arrays["label"], workers=range(20), classes=range(3)
         )
 
-    def known(self, number: int):
+    def known_classes(self, number: int):
         return None
 
     def __reduce__(self):
@@ -70,13 +70,13 @@ def source(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def hire():
-    with hired("local:2") as hire:
-        yield hire
+def executor():
+    with dask_executor("local:2") as executor:
+        yield executor
 
 
 def bits(fit):
-    return [part.estimate.posterior for part in fit.parts()], fit.trace, fit.picture.skill
+    return [part.estimate.posterior for part in fit.parts()], fit.trace, fit.worker_summary.skill
 
 
 def same(one, other):
@@ -86,13 +86,15 @@ def same(one, other):
     np.testing.assert_array_equal(one[2], other[2])
 
 
-@pytest.mark.parametrize("method", [cw.DawidSkene(max_iter=8), cw.Wawa(), cw.GLAD(max_iter=5)], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "method", [cw.DawidSkene(max_iter=8), cw.classes.Wawa(), cw.GLAD(max_iter=5)], ids=lambda m: m.name
+)
 @pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
-def test_a_cluster_gives_the_bits_of_one_process(source, hire, method):
+def test_a_cluster_gives_the_bits_of_one_process(source, executor, method):
     alone = bits(fit_parts(method, source, InProcess))
-    same(bits(fit_parts(method, source, hire)), alone)
+    same(bits(fit_parts(method, source, executor)), alone)
     for jobs in (1, 3, 11):
-        same(bits(fit_parts(method, source, lambda *a, jobs=jobs: Dask(*a, hire.keywords["client"], jobs))), alone)
+        same(bits(fit_parts(method, source, lambda *a, jobs=jobs: Dask(*a, executor.keywords["client"], jobs))), alone)
 
 
 class Slow:
@@ -111,8 +113,8 @@ def workers(client):
 
 
 @pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
-def test_workers_that_are_killed_or_stopped_change_nothing(source, hire):
-    method, client, luck = cw.DawidSkene(max_iter=12, tol=0.0), hire.keywords["client"], random.Random(0)
+def test_workers_that_are_killed_or_stopped_change_nothing(source, executor):
+    method, client, luck = cw.DawidSkene(max_iter=12, tol=0.0), executor.keywords["client"], random.Random(0)
     alone = bits(fit_parts(method, source, InProcess))
     fallen = []
 
@@ -121,7 +123,7 @@ def test_workers_that_are_killed_or_stopped_change_nothing(source, hire):
         # In the middle of the next pass, not between two of them.
         threading.Timer(luck.random() * 0.05, os.kill, (fallen[-1], signal.SIGKILL)).start()
 
-    same(bits(fit_parts(method, source, hire, callback=Slow(kill, (2, 6)))), alone)
+    same(bits(fit_parts(method, source, executor, callback=Slow(kill, (2, 6)))), alone)
     assert len(fallen) == 2
 
     def stop():
@@ -129,7 +131,7 @@ def test_workers_that_are_killed_or_stopped_change_nothing(source, hire):
         os.kill(pid, signal.SIGSTOP)
         threading.Timer(1.5, os.kill, (pid, signal.SIGCONT)).start()
 
-    same(bits(fit_parts(method, source, hire, callback=Slow(stop, (3,)))), alone)
+    same(bits(fit_parts(method, source, executor, callback=Slow(stop, (3,)))), alone)
 
 
 def children():
@@ -143,23 +145,23 @@ def children():
 def test_workers_that_are_killed_while_they_start_come_back(source):
     """Their nannies give them up; without others in their place a fit would wait for ever."""
     method = cw.DawidSkene(max_iter=3, tol=0.0)
-    with hired("local:2") as hire:
+    with dask_executor("local:2") as executor:
         until = time.monotonic() + 3
         while time.monotonic() < until:
             for pid in children():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.01)
-        same(bits(fit_parts(method, source, hire)), bits(fit_parts(method, source, InProcess)))
+        same(bits(fit_parts(method, source, executor)), bits(fit_parts(method, source, InProcess)))
 
 
 def test_nobody_at_the_address_is_said_in_one_line(monkeypatch):
-    monkeypatch.setattr("crowdwise.em.cluster.PATIENCE", 1)
+    monkeypatch.setattr("crowdwise.em.cluster.CONNECT_TIMEOUT", 1)
     nobody = "tcp://127.0.0.1:9"
-    with pytest.raises(cw.DataError, match=f"no Dask scheduler answers at {nobody}") as told, hired(nobody):
+    with pytest.raises(cw.DataError, match=f"no Dask scheduler answers at {nobody}") as told, dask_executor(nobody):
         pass
     assert "\n" not in str(told.value)
-    with pytest.raises(cw.ParameterError, match="from 1 up, got 'local:none'"), hired("local:none"):
+    with pytest.raises(cw.ParameterError, match="from 1 up, got 'local:none'"), dask_executor("local:none"):
         pass
 
 
@@ -182,11 +184,11 @@ def test_a_scheduler_that_dies_is_said_in_one_line(source, tmp_path):
             time.sleep(0.1)
         address = json.loads(place.read_text())["address"]
         worker = subprocess.Popen([sys.executable, "-m", work, address, "--no-nanny", "--no-dashboard"], **quiet)
-        with hired(address) as hire:
-            hire.keywords["client"].wait_for_workers(1)
+        with dask_executor(address) as executor:
+            executor.keywords["client"].wait_for_workers(1)
             harm, method = Slow(scheduler.kill, (2,)), cw.DawidSkene(max_iter=500, tol=0.0)
             with pytest.raises(cw.DataError, match="is gone") as told:
-                fit_parts(method, source, hire, callback=harm)
+                fit_parts(method, source, executor, callback=harm)
         assert "\n" not in str(told.value)
     finally:
         for process in (scheduler, worker):

@@ -61,7 +61,7 @@ def test_no_optimiser_climbs_higher_from_where_em_ended():
     assert -minimize(objective, start).fun <= result.trace[-1] + 1e-6
 
 
-@pytest.mark.parametrize("cls", [cw.DawidSkene, cw.OneCoin, cw.ConfusionVector, cw.Pooled])
+@pytest.mark.parametrize("cls", [cw.DawidSkene, cw.OneCoin, cw.classes.ConfusionVector, cw.classes.Pooled])
 def test_acceleration_reaches_the_same_height_in_fewer_passes(cls):
     votes = planted(n=800, m=40, k=4, labels=4, low=0.4, high=0.8)[0]
     plain = cls(tol=1e-12, max_iter=5000).fit(votes)
@@ -88,7 +88,7 @@ def test_extrapolation_never_leaves_the_counts():
 
 def test_max_iter_counts_passes_and_too_few_are_said():
     votes = planted(n=100, m=10)[0]
-    with pytest.warns(cw.ConvergenceWarning, match="7 iterations"):
+    with pytest.warns(cw.errors.ConvergenceWarning, match="7 iterations"):
         result = cw.DawidSkene(max_iter=7, tol=0).fit(votes)
     assert (result.n_iter, len(result.trace), result.converged) == (7, 7, False)
     seen = []
@@ -123,6 +123,6 @@ def test_two_unanimous_tasks_by_hand():
 
 def test_diagonal_pseudo_counts_matter_where_nothing_was_seen():
     votes = cw.Annotations.from_arrays([0, 1], [0, 0], [0, 0], classes=[0, 1])
-    with pytest.warns(cw.IdentifiabilityWarning):
+    with pytest.warns(cw.errors.IdentifiabilityWarning):
         result = cw.DawidSkene(smoothing=1, smoothing_diagonal=9).fit(votes)
     assert result.confusion[0, 1].round(2).tolist() == pytest.approx([0.1, 0.9], abs=0.1)

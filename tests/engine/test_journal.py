@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.em.journal import Journal, Notes
+from crowdwise.em.journal import Journal, LoopCheckpoint
 
 from ..conftest import planted
 
@@ -59,7 +59,7 @@ def test_a_fit_that_was_cut_off_goes_on_to_the_same_bits(tmp_path, name, params)
 @pytest.mark.parametrize("name", ["glad", "zero_based_skill", "iwmv", "log_odds_vote"])
 def test_loops_that_are_not_em_go_on_too(tmp_path, monkeypatch, name):
     votes, _, _ = planted(200, 30, 3, 3, seed=2)
-    method, write = cw.method(name), Notes.write
+    method, write = cw.method(name), LoopCheckpoint.write
     whole = method.fit(votes)
     for n in range(1, min(whole.n_iter, 7)):
         times = []
@@ -70,10 +70,10 @@ def test_loops_that_are_not_em_go_on_too(tmp_path, monkeypatch, name):
             if len(times) == stop:
                 raise Cut
 
-        monkeypatch.setattr(Notes, "write", cut)
+        monkeypatch.setattr(LoopCheckpoint, "write", cut)
         with pytest.raises(Cut), Journal(tmp_path / f"j{n}", name).open():
             method.fit(votes)
-        monkeypatch.setattr(Notes, "write", write)
+        monkeypatch.setattr(LoopCheckpoint, "write", write)
         with Journal(tmp_path / f"j{n}", name).open() as journal:
             found = method.fit(votes)
         assert journal.resumed == n

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.kinds.classes.methods.held_out import held_out, predict, reading, splits, upheld
+from crowdwise.kinds.classes.methods.held_out import held_out, predict, shrunk_confusion, splits, upheld
 
 from ..conftest import planted
 
@@ -50,7 +50,7 @@ def test_the_score_is_the_mean_log_probability_of_what_was_held_out():
     by_hand = np.full(len(votes), np.nan)
     for kept, out in splits(votes, seed=2):
         posterior = cw.DawidSkene().fit(votes.take(kept)).posterior
-        table = reading(votes.take(kept), posterior)
+        table = shrunk_confusion(votes.take(kept), posterior)
         for row in out:
             p = sum(posterior[votes.task[row], k] * table[votes.worker[row], votes.label[row], k] for k in range(3))
             by_hand[row] = np.log(p)
@@ -83,7 +83,7 @@ def test_the_standard_error_covers_the_truth():
 def test_predictions_are_distributions_over_labels():
     votes = planted(n=30, m=6, k=4)[0]
     posterior = cw.DawidSkene().fit(votes).posterior
-    table = reading(votes, posterior)
+    table = shrunk_confusion(votes, posterior)
     np.testing.assert_allclose(table.sum(axis=1), 1)
     rows = np.arange(len(votes))
     total = sum(

@@ -60,7 +60,7 @@ def test_without_gold_only_shares():
     found = cw.fairness(votes, groups=z)
     assert set(found.gaps.filter(pl.col("gap").is_not_null())["measure"]) == {"positive"}
     assert "lower bounds" in found.notes[0]
-    these = cw.fairness(votes, groups=z, for_="these").gaps.filter(pl.col("measure") == "positive")
+    these = cw.fairness(votes, groups=z, population="these").gaps.filter(pl.col("measure") == "positive")
     assert (these["low"] == these["gap"]).all()  # exact on these tasks
 
 
@@ -111,8 +111,8 @@ def test_what_makes_no_sense():
     for wrong in ({"within": 2}, {"target": "justice"}):
         with pytest.raises(ParameterError):
             cw.fairness(votes, groups=z, **wrong)
-    with pytest.raises(ParameterError, match="numbers have none"):
-        cw.fairness(cw.number_votes([1, 2], ["a", "a"], [1.0, 2.0]), groups={1: "a", 2: "b"})
+    with pytest.raises(ParameterError, match="works on classes"):
+        cw.fairness(cw.numbers.number_votes([1, 2], ["a", "a"], [1.0, 2.0]), groups={1: "a", 2: "b"})
     with pytest.raises(ParameterError, match="need the votes"):
         cw.fairness(cw.MajorityVote().fit(votes), groups=z, worker_groups={"w00": "x"})
     assert len(cw.fairness(cw.MajorityVote().fit(votes), groups=z, gold=gold).workers) == 0

@@ -17,7 +17,7 @@ class Scores(dict):
         method, name = key
         data = _load(name)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cw.ConvergenceWarning)
+            warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
             self[key] = cw.evaluate(cw.method(method).fit(data.annotations), data.truth)
         return self[key]
 

@@ -170,7 +170,7 @@ def test_an_order_may_hold_steps_that_nobody_used():
     wide = {c.name: c.value for c in agreement(votes, level="ordinal", order=full)}
     assert wide["Krippendorff's alpha, ordinal"] == pytest.approx(used["Krippendorff's alpha, ordinal"])
     assert wide["Gwet's AC2, ordinal"] != pytest.approx(used["Gwet's AC2, ordinal"])
-    for order, said in ((["bad", "good"], "'fair' is missing"), ([*full, "bad"], "'bad' stands there twice")):
+    for order, said in ((["bad", "good"], "'fair' is missing"), ([*full, "bad"], "'bad' is listed twice")):
         with pytest.raises(cw.ParameterError, match=said):
             agreement(votes, level="ordinal", order=order)
 

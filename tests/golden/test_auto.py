@@ -21,7 +21,7 @@ QUICK = ("bluebird", "dog", "temp", "wsd", "sp_amt", "labelme", "restaurant", "z
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_the_choice(name):
-    assert cw.Auto().fit(cw.datasets.load(name).annotations).extra["chosen"] == CHOSEN[name]
+    assert cw.classes.Auto().fit(cw.datasets.load(name).annotations).extra["chosen"] == CHOSEN[name]
 
 
 def test_it_is_never_far_from_the_best_of_its_candidates_and_better_than_each_on_average(scores):

@@ -35,6 +35,6 @@ def test_spammed_arguments():
     clean = fit("bradley_terry", "convarg")
     for seed in range(2):
         votes = spammed(seed)
-        assert mean_tau(cw.Tournament().fit(votes).score, clean.score, clean.component) >= 0.86
-        assert mean_tau(cw.CrowdBT().fit(votes).score, clean.score, clean.component) >= 0.86
-        assert mean_tau(cw.BradleyTerry().fit(votes).score, clean.score, clean.component) < 0.82
+        assert mean_tau(cw.comparisons.Tournament().fit(votes).score, clean.score, clean.component) >= 0.86
+        assert mean_tau(cw.comparisons.CrowdBT().fit(votes).score, clean.score, clean.component) >= 0.86
+        assert mean_tau(cw.comparisons.BradleyTerry().fit(votes).score, clean.score, clean.component) < 0.82

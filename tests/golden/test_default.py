@@ -54,6 +54,6 @@ def test_a_fifth_of_the_labels_does_not_let_the_model_drift_and_take_over(name, 
     """With about one label a task matrices take another class for the commonest than the voters do."""
     data = cw.datasets.load(name)
     kept = np.random.default_rng([200, 5]).random(len(data.annotations)) < 0.2
-    result = cw.Committee().fit(data.annotations.take(np.flatnonzero(kept)))
+    result = cw.classes.Committee().fit(data.annotations.take(np.flatnonzero(kept)))
     assert result.extra["lean"] == 0
     assert cw.evaluate(result, data.truth).accuracy > least

@@ -48,5 +48,5 @@ def test_mace_by_the_mean_over_seeds(data, smoothing):
 def test_minimax_entropy_reaches_the_papers_figure_on_web():
     """Zhou et al. print 11.14 % error; only a strong prior on the workers' logits gets there."""
     case = cw.datasets.load("web")
-    result = cw.MinimaxEntropy(strength_worker=10, strength_task=100).fit(case.annotations)
+    result = cw.classes.MinimaxEntropy(strength_worker=10, strength_task=100).fit(case.annotations)
     assert cw.evaluate(result, case.truth).expected_accuracy == pytest.approx(0.8886, abs=0.01)

@@ -50,10 +50,10 @@ def test_the_best_judge_gives_a_win_rate_and_all_together_do_not():
     hits, alone, r2 = 0, [], []
     for seed in range(40):
         gold = truth.sample(100, seed=seed)
-        found = cw.estimate(best, gold=gold, of="winrate:1", sampling="random", seed=seed)
+        found = cw.estimate(best, gold=gold, metric="winrate:1", sampling="random", seed=seed)
         hits += found.low <= actual <= found.high
         alone.append(found.labels_saved)
-        r2.append([found.r2, cw.estimate(crowd, gold=gold, of="winrate:1", sampling="random").r2])
+        r2.append([found.r2, cw.estimate(crowd, gold=gold, metric="winrate:1", sampling="random").r2])
     assert hits >= 34
     assert np.mean(alone) > 1.5
     assert np.mean(r2, axis=0)[0] > 0.35 > 0.15 > np.mean(r2, axis=0)[1]

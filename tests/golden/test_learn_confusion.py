@@ -447,9 +447,9 @@ def test_scores_of_tasks_that_a_method_knows_nothing_of_are_missing():
             return {"mine": torch.ones(9)}
 
     crowd, _ = labels()
-    found = Own(crowd).scores_aside(torch.zeros(9, K), crowd, {})
+    found = Own(crowd).held_out_task_scores(torch.zeros(9, K), crowd, {})
     assert found["mine"].isnan().all()
-    assert CrowdMethod.scores_aside(CCEM(crowd), torch.zeros(9, K), crowd, {}) == {}
+    assert CrowdMethod.held_out_task_scores(CCEM(crowd), torch.zeros(9, K), crowd, {}) == {}
 
 
 def test_conal_says_where_it_departs_from_its_authors():

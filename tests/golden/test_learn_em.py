@@ -26,7 +26,7 @@ from crowdwise.kinds.classes.learn.methods.deep_em import (  # noqa: E402
     Raykar,
 )
 from crowdwise.kinds.classes.learn.methods.simple import TwoStage  # noqa: E402
-from crowdwise.kinds.classes.learn.tables import said_log_mean  # noqa: E402
+from crowdwise.kinds.classes.learn.tables import expected_log_likelihood  # noqa: E402
 from crowdwise.learn import train  # noqa: E402
 from crowdwise.learn.data.crowd import Crowd  # noqa: E402
 from crowdwise.learn.data.dataset import CrowdData  # noqa: E402
@@ -183,7 +183,7 @@ def test_beliefs_are_read_off_alike_however_many_workers_there_are(m):
     belief = torch.from_numpy(np.random.default_rng(1).gamma(2.0, size=(m, 3, 3))).float()
     expected = digamma(belief.numpy()) - digamma(belief.sum(2, keepdim=True).numpy())
     expected = expected[crowd.worker, :, crowd.label]
-    np.testing.assert_allclose(said_log_mean(belief, batch), expected, atol=1e-5)
+    np.testing.assert_allclose(expected_log_likelihood(belief, batch), expected, atol=1e-5)
 
 
 # ---------------------------------------------------------------- the clip
@@ -219,7 +219,7 @@ def test_the_clip_of_random_rows_is_a_shift_and_a_bound():
 def test_deep_bp_under_a_mute_classifier_is_belief_propagation(prior):
     votes, _ = small_crowd(n=60, m=30, per_task=3)
     params = {"prior": prior, "prior_right": 3.0, "prior_wrong": 1.0, "seed": 5}
-    result = cw.BeliefPropagation(**params).fit(votes)
+    result = cw.classes.BeliefPropagation(**params).fit(votes)
     crowd = Crowd.of(votes)
     model = CrowdModel(mute(2, 3), DeepBP(crowd, **params))
     train_still(model, CrowdData(np.ones((60, 2)), crowd), epochs=1)
@@ -240,7 +240,7 @@ def test_agg_net_under_a_mute_classifier_is_dawid_skene_with_even_classes():
 
 def test_deep_mf_under_a_mute_classifier_is_mean_field():
     votes, _ = small_crowd(n=200, m=8)
-    result = cw.MeanField(prior_diagonal=2.0, prior_off=1.0, tol=1e-12, max_iter=2000).fit(votes)
+    result = cw.classes.MeanField(prior_diagonal=2.0, prior_off=1.0, tol=1e-12, max_iter=2000).fit(votes)
     crowd = Crowd.of(votes)
     model = CrowdModel(mute(2, 3), DeepMF(crowd))
     train_still(model, CrowdData(np.ones((200, 2)), crowd), epochs=200)
@@ -261,7 +261,7 @@ def test_deep_bp_takes_the_accuracy_of_hammers():
     found = []
     for accuracy in (0.6, 0.95):
         params = {"prior": "hammer_spammer", "hammer_accuracy": accuracy}
-        result = cw.BeliefPropagation(**params).fit(votes)
+        result = cw.classes.BeliefPropagation(**params).fit(votes)
         model = CrowdModel(mute(2, 3), DeepBP(crowd, **params))
         train_still(model, CrowdData(np.ones((60, 2)), crowd), epochs=1)
         np.testing.assert_allclose(model.method.target, result.posterior, atol=1e-6)

@@ -69,7 +69,7 @@ def crowded(m, seed=0):
     batch = CrowdData(x.astype(np.float32), crowd).batch(torch.arange(N))
     out = Output(torch.zeros(N, K), batch.x)
     with torch.no_grad():
-        said = method.speak(out, torch.arange(m)).double().numpy()
+        said = method.head_probabilities(out, torch.arange(m)).double().numpy()
     return method, batch, out, said, crowd
 
 
@@ -142,8 +142,8 @@ def test_a_crowd_too_large_for_every_step_is_graded_on_some_tasks_in_some_steps(
     method, batch, out, said, crowd = crowded(20)
     monkeypatch.setattr(weighted_doctor_net, "CHUNK", N * 20 * K // 4)
     asked = []
-    speak = method.speak
-    method.speak = lambda out, heads: asked.append((len(out.logits), len(heads))) or speak(out, heads)
+    speak = method.head_probabilities
+    method.head_probabilities = lambda out, heads: asked.append((len(out.logits), len(heads))) or speak(out, heads)
     _, least = best_weights(said, crowd)
     even = cross_entropy(np.zeros(20), said, crowd)[0]
     for _ in range(1200):

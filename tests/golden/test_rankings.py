@@ -22,7 +22,7 @@ def test_general_knowledge(method, low, high):
 
 @pytest.mark.parametrize("name", ["rank_dots", "rank_puzzle"])
 def test_all_voters_find_the_exact_order(name):
-    for method in (cw.Podium(), cw.Kemeny(), cw.PlackettLuce(spread=0.0)):
+    for method in (cw.rankings.Podium(), cw.rankings.Kemeny(), cw.rankings.PlackettLuce(spread=0.0)):
         assert cw.evaluate(method.fit(load(name)), truth(name)).exact == 1.0
 
 

@@ -33,7 +33,7 @@ def test_same_dogs():
     assert found["clusters"] >= 0.53
     assert round(found["spectral_clusters"], 3) == 0.474
     parts = votes.append(cw.read(folder / "partitions.csv"), duplicates="keep")
-    default = cw.Clusters(k=3).fit(parts)
+    default = cw.similarities.Clusters(k=3).fit(parts)
     assert default.extra["taken"] == "spectral_clusters"
     assert cw.evaluate(default, truth).ari >= 0.74
 
@@ -41,4 +41,4 @@ def test_same_dogs():
 def test_trip_eggs():
     folder = data_folder() / "trip_eggs"
     votes, truth = cw.read(folder / "labels.csv"), cw.read_truth(folder / "truth.csv")
-    assert cw.evaluate(cw.CrowdEmbedding(n_init=1).fit(votes), truth).kendall >= 0.963
+    assert cw.evaluate(cw.triplets.CrowdEmbedding(n_init=1).fit(votes), truth).kendall >= 0.963

@@ -11,7 +11,7 @@ from crowdwise.errors import DataError, ParameterError
 from crowdwise.evaluation.guarantee.accept import apply
 from crowdwise.evaluation.guarantee.certificate import Certificate
 from crowdwise.evaluation.guarantee.sampling import Draw
-from crowdwise.evaluation.guarantee.verdicts import verdicts
+from crowdwise.evaluation.guarantee.verdicts import as_verdicts
 
 from .made import judged, some
 
@@ -49,7 +49,7 @@ def test_promises_about_all_tasks():
     mean = cw.accept(VOTES, gold=GOLD, error=0.05, of="all", guarantee="mean").certificate
     assert high.n_accepted <= mean.n_accepted
     assert "On average" in mean.promise
-    with pytest.raises(ParameterError, match="speaks of all tasks"):
+    with pytest.raises(ParameterError, match="is about all tasks"):
         cw.accept(VOTES, gold=GOLD, guarantee="mean")
 
 
@@ -140,8 +140,8 @@ def test_gold_may_be_a_part_of_what_calibrated_or_more(n):
     by = dict(found.accepted.group_by("by").len().iter_rows())
     assert by["gold"] == n
     assert by.get("fit", 0) == max(100 - n, 0)
-    figure = cw.estimate(result, gold=known.head(n), of="accuracy", sampling="random")
-    alone = cw.estimate(blind, gold=known.head(n), of="accuracy", sampling="random")
+    figure = cw.estimate(result, gold=known.head(n), metric="accuracy", sampling="random")
+    alone = cw.estimate(blind, gold=known.head(n), metric="accuracy", sampling="random")
     if n >= 100:
         assert (figure.value, figure.low, figure.high) == (alone.value, alone.low, alone.high)
     assert "the labels of the fit without it" in figure.notes[-1 if n >= 100 else 0]
@@ -168,7 +168,7 @@ def test_a_recorded_draw(tmp_path):
     with pytest.raises(ParameterError, match="cannot be drawn"):
         cw.draw(VOTES, 5000)
     (tmp_path / "draw.json").write_text("{}")
-    with pytest.raises(DataError, match="no record of a draw"):
+    with pytest.raises(DataError, match="not a record of a draw"):
         Draw.load(tmp_path / "draw.json")
 
 
@@ -187,7 +187,7 @@ def test_certificates_come_back_and_know_their_batch(tmp_path):
     assert again == made
     same, _ = judged(n=2000, error=0.1, seed=8)
     used = apply(again, same)
-    assert "an old promise" in used.certificate.notes[-1]
+    assert "certify again to renew" in used.certificate.notes[-1]
     assert used.accepted["confidence"].min() >= made.threshold
     assert len(used.accepted) + len(used.ask) == 2000
     other, _ = judged(n=2000, prevalence=0.6, error=0.1, seed=8)
@@ -205,7 +205,7 @@ def test_certificates_come_back_and_know_their_batch(tmp_path):
 
 def test_random_batches_are_rarely_taken_for_others():
     made = cw.accept(VOTES, gold=GOLD, error=0.1).certificate
-    p = [min(made.drift(verdicts(judged(n=1500, error=0.1, seed=s)[0])).values()) for s in range(40)]
+    p = [min(made.drift(as_verdicts(judged(n=1500, error=0.1, seed=s)[0])).values()) for s in range(40)]
     assert np.mean(np.array(p) <= 0.01) <= 0.1
 
 
@@ -243,22 +243,22 @@ def test_a_plan():
 def test_a_cascade_prices_three_ways():
     strong, _ = judged(n=3000, error=0.03, seed=0)
     found = cw.cascade(VOTES, strong, gold=GOLD, prices=(1, 10, 100), error=0.1)
-    assert [way.name for way in found.ways] == ["cheap alone", "strong alone", "cascade"]
-    assert found.best.cost == min(way.cost for way in found.ways)
-    for way in found.ways:
+    assert [way.name for way in found.strategies] == ["cheap alone", "strong alone", "cascade"]
+    assert found.best.cost == min(way.cost for way in found.strategies)
+    for way in found.strategies:
         assert way.cheap + way.strong + way.person == pytest.approx(1)
     unseen = found.table.filter(pl.col("by").is_in(["cheap", "strong"]))
     assert np.mean([TRUTH[t] != label for t, label in unseen.select("task", "label").rows()]) <= 0.1
     with pytest.raises(DataError, match="same tasks"):
         cw.cascade(VOTES, judged(n=100)[0], gold=GOLD, prices=(1, 10, 100))
-    with pytest.raises(ParameterError, match="prices are three"):
+    with pytest.raises(ParameterError, match="three positive prices"):
         cw.cascade(VOTES, strong, gold=GOLD, prices=(1, 10))
     with pytest.raises(DataError, match="too few for a cascade"):
         cw.cascade(VOTES, strong, gold=some(TRUTH, 30), prices=(1, 10, 100))
 
 
 def test_numbers_are_not_accepted():
-    numbers = cw.number_votes([1, 2], ["j", "j"], [1.0, 2.0])
+    numbers = cw.numbers.number_votes([1, 2], ["j", "j"], [1.0, 2.0])
     for call in (cw.accept, cw.label_sets):
         with pytest.raises(ParameterError):
             call(numbers, gold={1: 1.0})

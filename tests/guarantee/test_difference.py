@@ -46,7 +46,7 @@ def test_a_system_against_itself_and_against_nobody():
     assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
     there, back = (cw.difference(*two, gold=gold, sampling="random") for two in ((a, b), (b, a)))
     assert there.value == pytest.approx(-back.value, abs=0.02)
-    assert there.people == "accuracy of a less that of b"
+    assert there.display_name == "accuracy of a less that of b"
     every = cw.difference(a, b, gold={t: gold.get(t, "fine") for t in range(1500)}, sampling="random")
     assert every.high - every.low < 1e-9  # all gold: nothing is left to doubt
 
@@ -62,14 +62,14 @@ def test_the_order_of_tasks_and_gold_does_not_matter():
 def test_two_workers_of_one_file():
     a, b, gold, _ = planted(5)
     both = cw.Annotations.from_frame(pl.concat([a.to_frame(), b.to_frame()]))
-    one = cw.estimate(both, gold=gold, of="difference:a,b", sampling="random")
+    one = cw.estimate(both, gold=gold, metric="difference:a,b", sampling="random")
     two = cw.difference(a, b, gold=gold, sampling="random")
     assert (one.value, one.low, one.high) == (two.value, two.low, two.high)
-    assert one.of == "difference:a,b"
-    with pytest.raises(ParameterError, match="no groups"):
-        cw.estimate(both, gold=gold, of="difference:a,b", sampling="random", by="forum")
-    with pytest.raises(ParameterError, match="'c' is no worker here"):
-        cw.estimate(both, gold=gold, of="difference:a,c", sampling="random")
+    assert one.metric == "difference:a,b"
+    with pytest.raises(ParameterError, match="neither by nor method"):
+        cw.estimate(both, gold=gold, metric="difference:a,b", sampling="random", by="forum")
+    with pytest.raises(ParameterError, match="'c' is not a worker here"):
+        cw.estimate(both, gold=gold, metric="difference:a,c", sampling="random")
 
 
 def scores(seed, n=1200, n_gold=150):
@@ -90,14 +90,14 @@ def test_shares_of_what_two_systems_made_have_two_golds():
     for seed in range(40):
         votes, golds, true = scores(seed)
         figure = cw.difference(
-            *votes, gold=golds[0], second_gold=golds[1], of="share:good", sampling="random", seed=seed
+            *votes, gold=golds[0], second_gold=golds[1], metric="share:good", sampling="random", seed=seed
         )
         hits.append(figure.low <= true <= figure.high)
     assert np.mean(hits) >= 0.9
     assert figure.judge_alone is not None
     assert figure.labels_saved > 1.2
     with pytest.raises(ParameterError, match="the same for both systems"):
-        cw.difference(*votes, gold=golds[0], of="share:good", sampling="random")
+        cw.difference(*votes, gold=golds[0], metric="share:good", sampling="random")
     with pytest.raises(ParameterError, match="an accuracy needs one gold"):
         cw.difference(*votes, gold=golds[0], second_gold=golds[1], sampling="random")
 
@@ -111,12 +111,12 @@ def test_means_of_ratings_and_of_numbers_agree():
     true = people[0].mean() - people[1].mean()
     found = []
     for kind, say in (("classes", lambda x: x.astype(int).astype(str)), ("numbers", lambda x: x)):
-        make = cw.Annotations.from_arrays if kind == "classes" else lambda t, w, v: cw.number_votes(t, w, v)
+        make = cw.Annotations.from_arrays if kind == "classes" else lambda t, w, v: cw.numbers.number_votes(t, w, v)
         votes = [make(list(range(900)), ["j"] * 900, say(j)) for j in judge]
         golds = [
             pl.DataFrame({"task": drawn, "label" if kind == "classes" else "value": say(p[drawn])}) for p in people
         ]
-        found.append(cw.difference(*votes, gold=golds[0], second_gold=golds[1], of="mean", sampling="random"))
+        found.append(cw.difference(*votes, gold=golds[0], second_gold=golds[1], metric="mean", sampling="random"))
     for figure in found:
         assert figure.low < true < figure.high
         assert figure.method == "regression estimator of paired differences"
@@ -127,11 +127,11 @@ def test_what_cannot_be_compared_is_refused():
     a, b, gold, _ = planted(6)
     apart = cw.Annotations.from_arrays([f"x{i}" for i in range(50)], ["c"] * 50, ["fine"] * 50)
     with pytest.raises(DataError, match="no task in common"):
-        cw.difference(a, apart, gold=gold, second_gold={"x1": "fine"}, of="share:fine", sampling="random")
+        cw.difference(a, apart, gold=gold, second_gold={"x1": "fine"}, metric="share:fine", sampling="random")
     few = dict(list(gold.items())[:5])
     with pytest.raises(DataError, match="5 gold labels are too few"):
         cw.difference(a, b, gold=few, sampling="random")
-    with pytest.raises(ParameterError, match="nobody says how the gold was drawn"):
+    with pytest.raises(ParameterError, match="it is not stated how the gold was drawn"):
         cw.difference(a, b, gold=gold)
     with pytest.raises(ParameterError, match="drawn at random"):
         cw.difference(a, b, gold=gold, sampling="by-truth")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, OWN_VOTES, RESULTS, VOTES, write_result, write_votes
+from crowdwise.io.export import RESULTS, VOTE_FORMATS_OF_KIND, VOTES, VOTES_BY_KIND, write_result, write_votes
 from crowdwise.io.formats import FORMATS
 from crowdwise.io.reading import Reading
 
@@ -56,10 +56,10 @@ def there_and_back(reading, name, tmp_path, **options):
 
 
 def test_every_format_that_is_read_is_written():
-    assert set(VOTES | OWN_VOTES["boxes"]) == {"csv", "tsv", "jsonl", "parquet", "wide", "snorkel", *FORMATS}
+    assert set(VOTES | VOTES_BY_KIND["boxes"]) == {"csv", "tsv", "jsonl", "parquet", "wide", "snorkel", *FORMATS}
 
 
-@pytest.mark.parametrize("name", HOLD["classes"])
+@pytest.mark.parametrize("name", VOTE_FORMATS_OF_KIND["classes"])
 def test_what_is_written_is_read_back(tmp_path, name):
     votes = votes_of(["1", "0", "0", "1", "0"])
     back = there_and_back(Reading(votes, "", ""), name, tmp_path)
@@ -71,7 +71,7 @@ def test_what_is_written_is_read_back(tmp_path, name):
     assert back.annotations.ledger.rows_dropped == 0
 
 
-@pytest.mark.parametrize("name", [name for name in HOLD["classes"] if name not in NUMBERED])
+@pytest.mark.parametrize("name", [name for name in VOTE_FORMATS_OF_KIND["classes"] if name not in NUMBERED])
 def test_odd_ids_and_labels_come_back(tmp_path, name):
     workers = ["ann", "bob"] if name in ("doccano", "cvat", "potato", "wide") else ["=ann", "'+bob"]
     labels = [each.strip() for each in ODD] if name == "mturk" else ODD

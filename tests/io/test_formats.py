@@ -111,7 +111,7 @@ def test_several_controls_are_several_questions(tmp_path):
     rating, number = result("stars", "rating", {"rating": 4}), result("n", "number", {"number": 2.5})
     text = result("why", "textarea", {"text": ["because"]})
     content = label_studio((1, [annotation(7, choice("a"), taxonomy, rating, number, text)]))
-    with pytest.raises(cw.DataError, match=r"4 questions, 'n', 'sent', 'stars', 'tax'; say which: --question NAME"):
+    with pytest.raises(cw.DataError, match=r"4 questions, 'n', 'sent', 'stars', 'tax'; choose one: --question NAME"):
         read(tmp_path, content)
     questions = ("sent", "tax", "stars", "n")
     said = {q: rows(read(tmp_path, content, question=q, kind="classes").annotations)[0][2] for q in questions}
@@ -180,7 +180,10 @@ def test_the_question_of_a_flat_export_is_what_differs_within_tasks(tmp_path):
     reading = read(tmp_path, content)
     assert reading.question == "sent"
     agree = json.dumps([flat("t1", "ann", "pos"), flat("t2", "ann", "pos")]).encode()
-    with pytest.raises(cw.DataError, match=r"cannot be told from the data \('text', 'sent'\); say --question NAME"):
+    with pytest.raises(
+        cw.DataError,
+        match=r"the data do not determine which column is the question \('text', 'sent'\); use --question NAME",
+    ):
         read(tmp_path, agree)
     both = json.dumps([flat("t1", "ann", "pos", stars=[{"rating": 3}]), flat("t1", "bob", "neg")]).encode()
     with pytest.raises(cw.DataError, match="2 questions, 'sent', 'stars'"):
@@ -302,7 +305,7 @@ def test_two_likely_readings_are_an_error_that_names_both(tmp_path):
 
 
 def test_an_unknown_export_is_described(tmp_path):
-    with pytest.raises(cw.DataError, match=r"no export that we know .*keys a, b.*label_studio"):
+    with pytest.raises(cw.DataError, match=r"no known export format is recognised.*keys a, b.*label_studio"):
         read(tmp_path, b'[{"a": 1, "b": 2}]')
     with pytest.raises(cw.DataError, match=r"an archive with x.txt"):
         read(tmp_path, packed({"x.txt": b"hello"}), "e.zip")

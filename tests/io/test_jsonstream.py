@@ -56,7 +56,7 @@ def test_what_json_refuses_is_refused(text, piece):
 
 def test_lines_are_counted():
     text = '[\n{"a": 1},\n{"a": 2},\n\n{"a" 3}]'
-    with pytest.raises(cw.DataError, match="x, line 5: not JSON"):
+    with pytest.raises(cw.DataError, match="x, line 5: not readable as JSON"):
         stream(text, 5)
     assert [line for line, _ in jsonstream.values(b'{"a": 1}\n\n{"a": 2}', "x")] == [1, 3]
 

@@ -139,5 +139,5 @@ def test_arenas_winner_in_three_columns(tmp_path):
     table = pl.read_csv(path)[:3]
     assert cw.method("bradley_terry").fit(table).to_table()["winner"].len() == 3
     path.write_text(ARENA + "1,m1,m2,p,x,y,0.4,0.4,0.2\n", encoding="utf-8")
-    with pytest.raises(cw.DataError, match="of these columns one must be 1 and the others 0"):
+    with pytest.raises(cw.DataError, match="one of these columns must be 1 and the others 0"):
         cw.read(path)

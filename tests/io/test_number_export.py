@@ -9,7 +9,15 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, HOLD_RESULTS, RESULTS, TABLES, VOTES, write_result, write_votes
+from crowdwise.io.export import (
+    RESULT_FORMATS_OF_KIND,
+    RESULTS,
+    TABLES,
+    VOTE_FORMATS_OF_KIND,
+    VOTES,
+    write_result,
+    write_votes,
+)
 from crowdwise.io.reading import Reading
 
 from ..exports import annotation, label_studio, result
@@ -21,7 +29,7 @@ WHOLE = [4.0, 2.0, 0.0, 3.0, 10.0]
 
 
 def votes_of(values, **more):
-    return cw.number_votes(TASK, WORKER, values, tasks=["t1", "t2", "t3", "t4"], **more)
+    return cw.numbers.number_votes(TASK, WORKER, values, tasks=["t1", "t2", "t3", "t4"], **more)
 
 
 def there_and_back(reading, name, tmp_path, **options):
@@ -33,7 +41,7 @@ def there_and_back(reading, name, tmp_path, **options):
 
 
 @pytest.mark.parametrize("values", [VALUES, WHOLE], ids=["fractions", "whole"])
-@pytest.mark.parametrize("name", [*TABLES, *HOLD["numbers"]])
+@pytest.mark.parametrize("name", [*TABLES, *VOTE_FORMATS_OF_KIND["numbers"]])
 def test_numbers_come_back(tmp_path, name, values):
     if name == "argilla" and values is VALUES:
         with pytest.raises(cw.DataError, match="ratings are whole numbers"):
@@ -49,19 +57,19 @@ def test_numbers_come_back(tmp_path, name, values):
     assert found.rows() == list(zip(TASK, WORKER, values, strict=True))
 
 
-@pytest.mark.parametrize("name", [name for name in VOTES if name not in (*TABLES, *HOLD["numbers"])])
+@pytest.mark.parametrize("name", [name for name in VOTES if name not in (*TABLES, *VOTE_FORMATS_OF_KIND["numbers"])])
 def test_formats_without_a_place_for_numbers_say_so(tmp_path, name):
-    with pytest.raises(cw.ParameterError, match=rf"^{name} has no place for numbers; choose one of csv, tsv, jsonl, "):
+    with pytest.raises(cw.ParameterError, match=rf"^{name} cannot hold numbers; choose one of csv, tsv, jsonl, "):
         write_votes(Reading(votes_of(VALUES), "", ""), tmp_path / "v", name)
     assert not (tmp_path / "v").exists()
 
 
 def test_answers_of_several_numbers_have_a_place_in_tables_only(tmp_path):
-    boxes = cw.number_votes(TASK, WORKER, np.arange(10.0).reshape(5, 2) / 4, parts=["x", "y"])
+    boxes = cw.numbers.number_votes(TASK, WORKER, np.arange(10.0).reshape(5, 2) / 4, parts=["x", "y"])
     for name in TABLES:
         back, _ = there_and_back(Reading(boxes, "", ""), name, tmp_path)
         assert back.annotations.to_frame().equals(boxes.to_frame())
-    with pytest.raises(cw.ParameterError, match="wide has no place for answers of several numbers; choose one of csv"):
+    with pytest.raises(cw.ParameterError, match="wide cannot hold answers of several numbers; choose one of csv"):
         write_votes(Reading(boxes, "", ""), tmp_path / "v.csv", "wide")
 
 
@@ -116,7 +124,7 @@ def test_a_round_trip_keeps_ids_data_control_and_values(tmp_path, crowdwise_cli,
 # ---------------------------------------------------------------------------------------------- results
 @pytest.fixture
 def found():
-    return cw.Mean().fit(votes_of([4, 2.5, 1, 3, 3.5]))
+    return cw.numbers.Mean().fit(votes_of([4, 2.5, 1, 3, 3.5]))
 
 
 def test_estimates_as_tables(tmp_path, found):
@@ -149,7 +157,7 @@ def test_estimates_as_predictions(tmp_path, found):
 
 def test_predictions_go_back_into_a_project(tmp_path, album):
     original = cw.read_all(album)
-    fit = cw.Mean().fit(original.annotations)
+    fit = cw.numbers.Mean().fit(original.annotations)
     notes = write_result(fit, tmp_path / "p.json", "label_studio", original)
     tasks = json.loads((tmp_path / "p.json").read_text())
     assert [(task["id"], task["data"]) for task in tasks] == [(40 - i, data) for i, data in enumerate(DATA)]
@@ -159,21 +167,23 @@ def test_predictions_go_back_into_a_project(tmp_path, album):
     assert any("rounded to whole stars" in note for note in notes) is (kind == "rating")
 
 
-@pytest.mark.parametrize("name", [name for name in RESULTS if name not in (*TABLES, *HOLD_RESULTS["numbers"])])
+@pytest.mark.parametrize(
+    "name", [name for name in RESULTS if name not in (*TABLES, *RESULT_FORMATS_OF_KIND["numbers"])]
+)
 def test_results_without_a_place_for_numbers_say_so(tmp_path, found, name):
-    with pytest.raises(cw.ParameterError, match=f"^{name} has no place for numbers; choose one of csv, jsonl, parquet"):
+    with pytest.raises(cw.ParameterError, match=f"^{name} cannot hold numbers; choose one of csv, jsonl, parquet"):
         write_result(found, tmp_path / "out", name)
 
 
 def test_several_numbers_are_no_prediction(tmp_path):
-    fit = cw.Mean().fit(cw.number_votes(TASK, WORKER, np.ones((5, 2)), parts=["x", "y"]))
-    with pytest.raises(cw.ParameterError, match="label_studio has no place for answers of several numbers"):
+    fit = cw.numbers.Mean().fit(cw.numbers.number_votes(TASK, WORKER, np.ones((5, 2)), parts=["x", "y"]))
+    with pytest.raises(cw.ParameterError, match="label_studio cannot hold answers of several numbers"):
         write_result(fit, tmp_path / "p.json", "label_studio")
 
 
 def test_a_run_with_an_upside_down_worker_can_be_loaded(tmp_path):
     votes = cw.simulate.scenario("numbers_mixed", tasks=300, workers=30, labels=6, seed=1).votes
-    fit = cw.Combined().fit(votes)
+    fit = cw.numbers.Combined().fit(votes)
     assert fit.weight.min() < 0
     cw.Run(fit, votes).save(tmp_path / "run")
     np.testing.assert_array_equal(cw.Run.load(tmp_path / "run").result.weight, fit.weight)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import crowdwise as cw
-from crowdwise.kinds.numbers.kind import claims
+from crowdwise.kinds.numbers.answers import explain_detection
 
 from ..exports import (
     DATE,
@@ -137,7 +137,7 @@ def test_what_told_is_said(tmp_path):
     notes = read(tmp_path, "e.csv", MTURK).annotations.ledger.notes
     assert "read as numbers (numbers with fractions, such as 2.5); --kind classes reads classes" in notes
     notes = read(tmp_path, "e.tsv", TOLOKA).annotations.ledger.notes
-    assert "read as numbers (as the name 'score' tells); --kind classes reads classes" in notes
+    assert "read as numbers (detected by the name 'score'); --kind classes reads classes" in notes
     assert not any("read as" in note for note in read(tmp_path, "e.json", studio("number")).annotations.ledger.notes)
     assert not any("read as" in n for n in read(tmp_path, "e.csv", MTURK, kind="numbers").annotations.ledger.notes)
 
@@ -177,7 +177,7 @@ def test_gold_and_control_come_with_the_numbers(tmp_path):
     reading = read(tmp_path, "e.json", label_studio(("t1", [*votes, gold]), ("t2", votes)))
     assert reading.gold.rows() == [("t1", "3.5")]
     assert (reading.control.from_name, reading.control.kind) == ("stars", "number")
-    fit = cw.Mean().fit(reading.annotations, gold=reading.gold)
+    fit = cw.numbers.Mean().fit(reading.annotations, gold=reading.gold)
     assert fit.mean.tolist() == [3.5, 3.625]
     flat_one = read(tmp_path, "e.csv", studio_csv("rating", WHOLE))
     assert (flat_one.control.from_name, flat_one.control.kind) == ("stars", "rating")
@@ -186,7 +186,7 @@ def test_gold_and_control_come_with_the_numbers(tmp_path):
 def test_a_number_that_is_none_is_refused(tmp_path):
     content = MTURK.replace(b'"2.5"', b'"lots"')
     assert isinstance(read(tmp_path, "e.csv", content).annotations, cw.Annotations)
-    with pytest.raises(cw.DataError, match="'lots' in column 'value' is no number"):
+    with pytest.raises(cw.DataError, match="'lots' in column 'value' is not a number"):
         read(tmp_path, "e.csv", content, kind="numbers")
 
 
@@ -197,11 +197,11 @@ def test_a_number_that_is_none_is_refused(tmp_path):
 def test_only_fractions_claim(said, why):
     import polars as pl
 
-    assert bool(claims(pl.Series(said, dtype=pl.String))) is why
+    assert bool(explain_detection(pl.Series(said, dtype=pl.String))) is why
 
 
 def test_whole_and_broken_numbers_in_one_list():
-    votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [1, 2.5, None, 3])
+    votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [1, 2.5, None, 3])
     assert votes.answers.value[:, 0].tolist() == [1.0, 2.5, 3.0]
     with pytest.raises(cw.DataError, match="not numbers"):
-        cw.number_votes([1, 1], ["a", "b"], [True, 2])
+        cw.numbers.number_votes([1, 1], ["a", "b"], [True, 2])

@@ -63,29 +63,29 @@ def test_the_columns_and_what_stands_in_them_tell(tmp_path, header, row, kind):
 
 def test_sides_and_names_say_the_same(tmp_path):
     frame = pl.DataFrame({"left": ["a", "b"], "right": ["b", "a"], "worker": ["x", "x"]})
-    one = cw.comparison_votes(frame["left"], frame["right"], ["left", "right"], worker=frame["worker"])
-    two = cw.comparison_votes(frame["left"], frame["right"], ["a", "a"], worker=frame["worker"])
+    one = cw.comparisons.comparison_votes(frame["left"], frame["right"], ["left", "right"], worker=frame["worker"])
+    two = cw.comparisons.comparison_votes(frame["left"], frame["right"], ["a", "a"], worker=frame["worker"])
     assert len(one) == len(two) == 1  # an exact repeat, whichever side the item stands on
     assert one.ledger.dropped == two.ledger.dropped
 
 
 def test_appending_widens_the_items():
-    one = cw.comparison_votes(["a"], ["b"], ["left"], worker=["x"])
-    both = one.append(cw.comparison_votes(["c"], ["a"], ["left"], worker=["y"]))
+    one = cw.comparisons.comparison_votes(["a"], ["b"], ["left"], worker=["x"])
+    both = one.append(cw.comparisons.comparison_votes(["c"], ["a"], ["left"], worker=["y"]))
     assert both.answers.items.to_list() == ["a", "b", "c"]
     assert sorted(both.to_frame().select("left", "right", "winner").iter_rows()) == [
         ("a", "b", "left"),
         ("c", "a", "left"),
     ]
-    first = cw.ranking_votes([1], ["x"], ["a>c"])
-    more = first.append(cw.ranking_votes([2], ["y"], ["b>a>..."]))
+    first = cw.rankings.ranking_votes([1], ["x"], ["a>c"])
+    more = first.append(cw.rankings.ranking_votes([2], ["y"], ["b>a>..."]))
     assert sorted(more.to_frame()["ranking"]) == ["a>c", "b>a>..."]
 
 
 def test_names_with_signs_are_written_as_json():
-    votes = cw.ranking_votes([1], ["x"], [["a>b", "c", ["d", "e"]]])
+    votes = cw.rankings.ranking_votes([1], ["x"], [["a>b", "c", ["d", "e"]]])
     assert votes.to_frame()["ranking"].to_list() == ['["a>b", "c", ["d", "e"]]']
-    again = cw.ranking_votes([1], ["x"], votes.to_frame()["ranking"])
+    again = cw.rankings.ranking_votes([1], ["x"], votes.to_frame()["ranking"])
     assert again.to_frame().equals(votes.to_frame())
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_lists_the_winner_first_tells_nothing_of_sides():
         won.then("left").otherwise("right").alias("left"),
         won.then("right").otherwise("left").alias("right"),
     )
-    votes = cw.comparison_votes(first["left"], first["right"], ["left"] * len(first), task=first["task"],
+    votes = cw.comparisons.comparison_votes(first["left"], first["right"], ["left"] * len(first), task=first["task"],
                                 worker=first["worker"])  # fmt: skip
     assert any("lists the winner" in note for note in votes.ledger.notes)
     assert 0.2 < (votes.answers.outcome == 0).mean() < 0.8

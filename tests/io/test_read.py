@@ -128,7 +128,7 @@ def test_parameters_are_checked(tmp_path):
         cw.read(path, format="xls")
     with pytest.raises(cw.ParameterError, match="duplicates must be"):
         cw.read(path, duplicates="best")
-    with pytest.raises(cw.ParameterError, match="columns knows the names"):
+    with pytest.raises(cw.ParameterError, match="columns accepts the names"):
         cw.read(path, columns={"who": "worker"})
 
 
@@ -242,7 +242,7 @@ def test_times():
     assert np.isnan(seconds(pl.Series([None, None]), "f")).all()
     with pytest.raises(cw.DataError, match=r"f, row 2: 'noon' in column 't'"):
         seconds(pl.Series("t", ["1", "noon"]), "f")
-    with pytest.raises(cw.DataError, match=r"is no time"):
+    with pytest.raises(cw.DataError, match=r"is not a time"):
         seconds(pl.Series("t", [[1]]), "f")
 
 
@@ -336,7 +336,7 @@ def test_read_truth(tmp_path):
     path.write_bytes(b"photo,what\n007,cat\n")
     assert cw.read_truth(path, columns={"task": "photo", "label": "what"}).rows() == [("007", "cat")]
     pl.DataFrame({"item": [1, 2, 3], "answer": [1.0, 0.0, None]}).write_parquet(tmp_path / "t.parquet")
-    with pytest.warns(cw.LedgerWarning, match=r"t\.parquet: 1 rows without a task or a label"):
+    with pytest.warns(cw.errors.LedgerWarning, match=r"t\.parquet: 1 rows without a task or a label"):
         assert cw.read_truth(tmp_path / "t.parquet").rows() == [("1", "1"), ("2", "0")]
     path.write_bytes(b"task,label\na,x\na,y\nb,x\n")
     with pytest.raises(cw.DataError, match=r"t\.csv: 1 tasks have two different true labels: 'a'"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, WITH_EVERY_TASK, write_votes
+from crowdwise.io.export import VOTE_FORMATS_OF_KIND, WITH_EVERY_TASK, write_votes
 from crowdwise.io.reading import Reading
 
 from .test_export import ENDINGS
@@ -30,7 +30,7 @@ def crowd(seed: int, odd: str) -> cw.Annotations:
 
 
 @pytest.mark.parametrize("odd", ["task", "worker", "label"])
-@pytest.mark.parametrize("name", HOLD["classes"])
+@pytest.mark.parametrize("name", VOTE_FORMATS_OF_KIND["classes"])
 def test_the_same_or_refused(tmp_path, name, odd):
     refused = 0
     for seed in SEEDS:

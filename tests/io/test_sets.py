@@ -45,7 +45,7 @@ def test_bars_on_request(tmp_path, how):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_tables_come_back_as_they_went(tmp_path, ending):
-    votes = cw.set_votes([1, 1, 2], [*"uvu"], [["a,b", 'c"d'], [], ["é"]], offered={2: ["é", "x"]})
+    votes = cw.sets.set_votes([1, 1, 2], [*"uvu"], [["a,b", 'c"d'], [], ["é"]], offered={2: ["é", "x"]})
     from crowdwise.io.export import write_votes
 
     path = tmp_path / f"v.{ending}"
@@ -74,7 +74,7 @@ def test_what_was_offered_in_a_column_and_in_a_file(tmp_path):
     assert cw.read(votes, offered=menus).to_frame()["offered"].to_list() == ['["a", "b"]', '["c"]']
     with pytest.raises(cw.ParameterError, match="offered does not go with class labels"):
         cw.read(write(tmp_path / "c.csv", "task,worker,label\n1,u,a\n"), offered=menus)
-    with pytest.raises(cw.DataError, match="names a task twice"):
+    with pytest.raises(cw.DataError, match="lists a task twice"):
         cw.read(votes, offered=write(tmp_path / "m2.csv", "task,offered\n1,a\n1,b\n"))
 
 
@@ -99,7 +99,7 @@ def test_label_studio_choices_and_its_ground_truth(tmp_path):
     reading = read_all(path)
     assert labels(reading.annotations) == ['["a", "b"]', '["a"]', '["c"]']
     assert reading.gold.rows() == [("1", '["a", "c"]')]
-    result = cw.JointSets().fit(reading.annotations, gold=reading.gold)
+    result = cw.sets.JointSets().fit(reading.annotations, gold=reading.gold)
     assert result.sets[0] == ["a", "c"]
     with pytest.raises(cw.DataError, match="several labels at once"):
         read_all(path, kind="classes")
@@ -120,7 +120,7 @@ def test_argilla_and_doccano(tmp_path):
 def test_exports_come_back(tmp_path, format):
     from crowdwise.io.export import write_votes
 
-    votes = cw.set_votes(["1", "1", "2"], [*"uvu"], [["a", "b|c"], ["a"], ["d", "a"]])
+    votes = cw.sets.set_votes(["1", "1", "2"], [*"uvu"], [["a", "b|c"], ["a"], ["d", "a"]])
     name = {"label_studio": "o.json", "label_studio_min": "o.json", "argilla": "o.jsonl", "doccano": "o.zip"}[format]
     write_votes(cw.Reading(votes, "csv", ""), tmp_path / name, format)
     more = {"question": "labels"} if format == "label_studio_min" else {}
@@ -130,8 +130,8 @@ def test_exports_come_back(tmp_path, format):
 def test_exports_without_a_place_for_sets_say_so(tmp_path):
     from crowdwise.io.export import write_votes
 
-    votes = cw.set_votes([1], ["u"], [["a"]])
-    with pytest.raises(cw.ParameterError, match="wide has no place for label sets"):
+    votes = cw.sets.set_votes([1], ["u"], [["a"]])
+    with pytest.raises(cw.ParameterError, match="wide cannot hold label sets"):
         write_votes(cw.Reading(votes, "csv", ""), tmp_path / "o.csv", "wide")
 
 

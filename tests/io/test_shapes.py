@@ -58,11 +58,11 @@ def test_coco_with_a_file_per_worker_knows_who_saw_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"annotations": [{"image_id": 7, "bbox": [1, 2, 3, 4]}]}, "does not say who drew it"),
-        ({"annotations": [{"image_id": 99, "bbox": [1, 2, 3, 4], "annotator": "a"}]}, "none of the images"),
+        ({"annotations": [{"image_id": 7, "bbox": [1, 2, 3, 4]}]}, "does not state its annotator"),
+        ({"annotations": [{"image_id": 99, "bbox": [1, 2, 3, 4], "annotator": "a"}]}, "is not among the images"),
         ({"annotations": [{"image_id": 7, "bbox": [1, 2, 3], "annotator": "a"}]}, "where numbers are needed"),
         ({"annotations": [{"image_id": 7, "bbox": [1, 2, "x", 4], "annotator": "a"}]}, "where numbers are needed"),
-        ({"images": "no"}, "no list of objects"),
+        ({"images": "no"}, "is not a list of objects"),
     ],
 )
 def test_broken_coco_says_what_is_wrong(tmp_path, change, says):
@@ -108,7 +108,7 @@ def test_what_is_written_is_read_again(tmp_path, format):
         boxes.append(
             [[*map(float, a), *map(float, np.round(a + 7.3, 1)), str(rng.choice(["cat", "dog"]))] for a in low]
         )
-    votes = cw.box_votes(tasks, ["ann", "bob", "eve"] * 6, boxes)
+    votes = cw.boxes.box_votes(tasks, ["ann", "bob", "eve"] * 6, boxes)
     end = {"coco": "json", "cvat": "zip", "label_studio": "json"}.get(format, format)
     path = tmp_path / f"v.{end}"
     write_votes(Reading(votes, "", ""), path, format)
@@ -121,11 +121,11 @@ def test_what_is_written_is_read_again(tmp_path, format):
 
 
 def test_results_go_out(tmp_path):
-    votes = cw.box_votes(["a", "a"], ["x", "y"], [[[0, 0, 4, 4, "cat"]], [[0, 0, 4, 4, "cat"]]])
-    result = cw.BoxClusters().fit(votes)
+    votes = cw.boxes.box_votes(["a", "a"], ["x", "y"], [[[0, 0, 4, 4, "cat"]], [[0, 0, 4, 4, "cat"]]])
+    result = cw.boxes.BoxClusters().fit(votes)
     write_result(result, tmp_path / "r.json", "coco")
     assert rows(cw.read(tmp_path / "r.json")) == [("a", "crowdwise:box_clusters", '[[0, 0, 4, 4, "cat"]]')]
     write_result(result, tmp_path / "l.json", "label_studio")
     assert json.loads((tmp_path / "l.json").read_text())[0]["predictions"][0]["result"][0]["type"] == "rectanglelabels"
-    with pytest.raises(cw.ParameterError, match="no place for boxes"):
+    with pytest.raises(cw.ParameterError, match="cannot hold boxes"):
         write_result(result, tmp_path / "x.npz")

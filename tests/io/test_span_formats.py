@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, write_result, write_votes
+from crowdwise.io.export import VOTE_FORMATS_OF_KIND, write_result, write_votes
 from crowdwise.io.formats.marks import code_points, code_units, spans_of_tags, tags_of_spans
 
 from ..exports import annotation, jsonl, label_studio, packed, result
@@ -26,7 +26,7 @@ VOTES = [
 
 
 def votes():
-    return cw.span_votes(*map(list, zip(*VOTES, strict=True)), texts=TEXTS)
+    return cw.spans.span_votes(*map(list, zip(*VOTES, strict=True)), texts=TEXTS)
 
 
 def read(tmp_path, content, name, **options):
@@ -39,7 +39,7 @@ def rows(reading):
     return reading.annotations.to_frame().select("task", "worker", "spans").rows()
 
 
-@pytest.mark.parametrize("name", [*HOLD["spans"], "csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("name", [*VOTE_FORMATS_OF_KIND["spans"], "csv", "tsv", "jsonl", "parquet"])
 def test_what_is_written_is_read_back(tmp_path, name):
     path = tmp_path / f"v.{ENDINGS[name]}"
     write_votes(cw.Reading(votes(), "", ""), path, name)
@@ -52,7 +52,7 @@ def test_what_is_written_is_read_back(tmp_path, name):
 
 
 def test_results_go_to_label_studio(tmp_path):
-    found = cw.SpanMajority().fit(votes())
+    found = cw.spans.SpanMajority().fit(votes())
     write_result(found, tmp_path / "p.json", "label_studio")
     tasks = json.loads((tmp_path / "p.json").read_text())
     assert tasks[2]["predictions"][0]["result"][0]["value"] == {"start": 0, "end": 3, "labels": ["PER"]}
@@ -112,7 +112,7 @@ def test_conll_columns(tmp_path):
     assert rows(found) == [("1", "1", '[[0, 2, "ORG"]]'), ("1", "2", "[]"), ("2", "1", '[[0, 15, "PER"]]')]
     for bad, why in (
         (b"EU B-ORG\nrejects\n", "has 0 tags, not 1"),
-        (b"EU B-ORG\nx YES\n", "is no tag"),
+        (b"EU B-ORG\nx YES\n", "is not a tag"),
         (b"-DOCSTART- O\n", "no tokens"),
     ):
         with pytest.raises(cw.DataError, match=why):
@@ -124,8 +124,8 @@ def test_tables_of_tokens(tmp_path):
     found = read(tmp_path, text, "e.csv")
     assert found.format == "tokens"
     assert rows(found) == [("a", "x", '[[0, 2, "PER"]]'), ("a", "y", '[[1, 2, "PER"]]')]
-    assert cw.SpanCombined().fit(found.annotations).extra["units"] == "words"
-    with pytest.raises(cw.DataError, match="no number of a token"):
+    assert cw.spans.SpanCombined().fit(found.annotations).extra["units"] == "words"
+    with pytest.raises(cw.DataError, match="is not the number of a token"):
         read(tmp_path, text.replace(b",3,", b",c,"), "e.csv")
 
 
@@ -142,10 +142,10 @@ WRONG = {
     "[[5, 2]]": "has no length",
     "[[-1, 2]]": "whole numbers",
     "[[1, 2.5]]": "whole numbers",
-    "{": "no list of spans",
-    "7": "no list of spans",
-    '["a"]': "is no span",
-    "[[1, 2, 3, 4]]": "is no span",
+    "{": "not a list of spans",
+    "7": "not a list of spans",
+    '["a"]': "is not a span",
+    "[[1, 2, 3, 4]]": "is not a span",
 }
 
 
@@ -166,9 +166,9 @@ def test_a_column_of_labels_with_spans_is_read_as_spans(tmp_path):
 
 
 def test_texts_go_to_label_studio_and_back(tmp_path):
-    votes = cw.text_votes([1, 1], ["a", "b"], ["hello you", "hello\nthere"])
+    votes = cw.texts.text_votes([1, 1], ["a", "b"], ["hello you", "hello\nthere"])
     write_votes(cw.Reading(votes, "", ""), tmp_path / "t.json", "label_studio")
     back = cw.read(tmp_path / "t.json")
     assert back.to_frame()["output"].to_list() == ["hello you", "hello\nthere"]
-    write_result(cw.Medoid().fit(votes), tmp_path / "p.json", "label_studio")
+    write_result(cw.texts.Medoid().fit(votes), tmp_path / "p.json", "label_studio")
     assert json.loads((tmp_path / "p.json").read_text())[0]["predictions"][0]["result"][0]["type"] == "textarea"

@@ -84,8 +84,8 @@ def test_a_workbook_is_read_as_it_looks(tmp_path):
     [
         (workbook([("task", "worker", "label"), ("t", "w", "x")])[:-30], "votes.xlsx"),
         (workbook([]), "votes.xlsx: the first sheet, 'S1', is empty"),
-        (b"PK\x03\x04 and no more", "votes.xlsx is no zip archive"),
-        (b"task,worker,label\n", "votes.xlsx is no Excel workbook; say --format csv"),
+        (b"PK\x03\x04 and no more", "votes.xlsx is not a zip archive"),
+        (b"task,worker,label\n", "votes.xlsx is not an Excel workbook; use --format csv"),
     ],
 )
 def test_broken_workbooks_are_data_errors(tmp_path, content, said):
@@ -184,9 +184,11 @@ def test_missing_values_of_arrays_and_frames():
 
 def test_na_in_the_truth_asks(tmp_path):
     (tmp_path / "t.csv").write_text("task,label\na,x\nb,NA\n")
-    with pytest.warns(cw.LedgerWarning, match=r"t\.csv: the true label 'NA' reads like a missing value.*--missing NA"):
+    with pytest.warns(
+        cw.errors.LedgerWarning, match=r"t\.csv: the true label 'NA' reads like a missing value.*--missing NA"
+    ):
         assert len(cw.read_truth(tmp_path / "t.csv")) == 2
-    with pytest.warns(cw.LedgerWarning, match="1 rows without a task or a label"):
+    with pytest.warns(cw.errors.LedgerWarning, match="1 rows without a task or a label"):
         assert cw.read_truth(tmp_path / "t.csv", missing=["NA"]).rows() == [("a", "x")]
 
 
@@ -222,7 +224,7 @@ def test_gold_and_truth_take_columns(tmp_path, crowdwise_cli):
     assert "--truth-columns (or --gold-columns) task=NAME" in err
     code, _, err = crowdwise_cli("evaluate", tmp_path / "run", *both[:3], "worker=x")
     assert (code, err.count("\n")) == (2, 1)
-    assert "wants name=column pairs with names among task, label, got 'worker=x'" in err
+    assert "takes name=column pairs with names among task, label, got 'worker=x'" in err
 
 
 def test_labels_to_evaluate_may_come_from_a_spreadsheet(tmp_path, crowdwise_cli):

@@ -59,7 +59,7 @@ def classes(name):
 def test_the_card_the_class_and_the_public_name_agree(name):
     cls = registry.get(name)
     assert cls.name == name
-    assert getattr(cw, cls.__name__) is cls
+    assert getattr(cw.classes, cls.__name__) is cls
     assert registry.card(name).paper
     assert cls.__doc__
 
@@ -253,7 +253,7 @@ def test_those_who_do_not_promise_it_say_so(name):
     label = np.arange(6) % classes(name)
     votes = cw.Annotations.from_arrays(np.arange(6), [0, 1, 0, 1, 0, 1], label)
     refusal = pytest.raises(cw.DataError, match="the same tasks") if not suits(name, votes) else nullcontext()
-    with pytest.warns(cw.IdentifiabilityWarning, match="one label"), refusal:
+    with pytest.warns(cw.errors.IdentifiabilityWarning, match="one label"), refusal:
         registry.get(name)().fit(ready(name, votes))
 
 

@@ -30,15 +30,15 @@ def crowd_of(kind, seed=0, workers=("ann", "bob", "cat", "dan")):
         x = [rng.normal(size=(int(n), 3)).astype(np.float32) for n in rng.integers(2, 6, N)]
         task = rng.integers(0, N, 120)
         said = [[[0, 1, "T"]] if rng.random() < 0.5 else [[1, 2, "U"]] if rng.random() < 0.8 else [] for _ in task]
-        return x, cw.span_votes(task, who, said, tasks=range(N), duplicates="keep")
+        return x, cw.spans.span_votes(task, who, said, tasks=range(N), duplicates="keep")
     x = rng.normal(size=(N, 3)).astype(np.float32)
     left = rng.integers(0, N, 120)
     right = (left + rng.integers(1, N, 120)) % N
     if kind == "comparisons":
         won = np.where(rng.random(120) < 0.1, "tie", np.where(x[left, 0] > x[right, 0], "left", "right"))
-        return x, cw.comparison_votes(left, right, won, worker=who, items=range(N), duplicates="keep")
+        return x, cw.comparisons.comparison_votes(left, right, won, worker=who, items=range(N), duplicates="keep")
     same = (x[left, 0] > 0) == (x[right, 0] > 0)
-    return x, cw.similarity_votes(left, right, same, worker=who, items=range(N), duplicates="keep")
+    return x, cw.similarities.similarity_votes(left, right, same, worker=who, items=range(N), duplicates="keep")
 
 
 def made(name, **how):

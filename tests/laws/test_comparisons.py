@@ -25,7 +25,7 @@ def rows(seed=0, tasks=60, workers=9, ties=True):
 
 def votes(frame, **more):
     own = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
-    return cw.comparison_votes(frame["left"], frame["right"], frame["winner"], **own, **more)
+    return cw.comparisons.comparison_votes(frame["left"], frame["right"], frame["winner"], **own, **more)
 
 
 def fit(name, data, gold=None, **params):
@@ -38,7 +38,7 @@ def fit(name, data, gold=None, **params):
 def test_the_card_the_class_and_the_public_name_agree(name):
     cls = registry.get(name)
     assert (cls.name, cls.takes) == (name, "comparisons")
-    assert getattr(cw, cls.__name__) is cls
+    assert getattr(cw.comparisons, cls.__name__) is cls
     assert cls.__doc__
 
 
@@ -158,7 +158,7 @@ def test_the_objective_never_falls(name):
     ids=["one answer", "all ties", "two islands", "a circle", "always the same"],
 )
 def test_degenerate_votes(name, left, right, winner):
-    data = cw.comparison_votes(left, right, winner, worker=[f"w{i}" for i in range(len(left))])
+    data = cw.comparisons.comparison_votes(left, right, winner, worker=[f"w{i}" for i in range(len(left))])
     found = fit(name, data)
     assert np.isfinite(found.score).all()
     np.testing.assert_allclose(found.chance.sum(axis=1), 1)

@@ -16,7 +16,7 @@ from crowdwise.core import method_registry as registry
 def fit(votes, gold=None, **params):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return cw.GraphField(**params).fit(votes, gold=gold)
+        return cw.classes.GraphField(**params).fit(votes, gold=gold)
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +30,19 @@ def plain(votes):
 
 def test_the_card_the_class_and_the_public_name_agree():
     cls = registry.get("graph_field")
-    assert (cls.name, cls.takes, cw.GraphField) == ("graph_field", "classes", cls)
+    assert (cls.name, cls.takes, cw.classes.GraphField) == ("graph_field", "classes", cls)
 
 
 def test_without_links_it_refuses_in_one_line(crowd):
     with pytest.raises(cw.DataError, match=r"graph_field needs links between tasks.*--links FILE"):
-        cw.GraphField().fit(plain(crowd.votes))
+        cw.classes.GraphField().fit(plain(crowd.votes))
 
 
 def test_strength_zero_is_hierarchical(crowd):
     found = fit(crowd.votes, strength=0.0, tol=1e-6, max_iter=2000, sweeps=20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        base = cw.Hierarchical(tol=1e-6, max_iter=2000).fit(crowd.votes)
+        base = cw.classes.Hierarchical(tol=1e-6, max_iter=2000).fit(crowd.votes)
     np.testing.assert_allclose(found.posterior, base.posterior, atol=1e-2)
 
 
@@ -120,11 +120,11 @@ def test_neighbours_are_those_most_alike():
     rng = np.random.default_rng(0)
     group = np.repeat([0, 1, 2], 20)
     x = rng.normal(size=(3, 8))[group] * 5 + rng.normal(size=(60, 8))
-    links = cw.neighbour_links([f"t{i}" for i in range(60)], x, k=5)
+    links = cw.classes.neighbour_links([f"t{i}" for i in range(60)], x, k=5)
     assert links.height == 300
     ends = [links[name].str.strip_prefix("t").cast(pl.Int64).to_numpy() for name in ("task", "other")]
     assert (group[ends[0]] == group[ends[1]]).mean() > 0.95
     assert (ends[0] != ends[1]).all()
-    assert cw.neighbour_links(["a"], [[1.0, 2.0]]).height == 0
+    assert cw.classes.neighbour_links(["a"], [[1.0, 2.0]]).height == 0
     with pytest.raises(cw.DataError, match="as many rows of features"):
-        cw.neighbour_links(["a"], [[1.0], [2.0]])
+        cw.classes.neighbour_links(["a"], [[1.0], [2.0]])

@@ -14,7 +14,7 @@ import crowdwise as cw
 from crowdwise.core import method_registry as registry
 from crowdwise.em.drivers import InProcess, Threads
 from crowdwise.em.sources import InMemory, Sizes
-from crowdwise.kinds.classes.methods.ensemble.committee import Without
+from crowdwise.kinds.classes.methods.ensemble.committee import TrainingRows
 from crowdwise.kinds.classes.methods.gold import as_gold
 from crowdwise.kinds.classes.methods.held_out import predict
 from crowdwise.kinds.classes.methods.parts import fit_parts, survey
@@ -62,11 +62,11 @@ def quick(name):
     return {p: v for p, v in (("max_iter", 5), ("n_init", 2)) if p in known}
 
 
-def told(name, source, hire=InProcess, **params):
+def told(name, source, executor=InProcess, **params):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         method = registry.method(name, **{**PARAMS.get(name, {}), **params})
-        return fit_parts(method, source, hire)
+        return fit_parts(method, source, executor)
 
 
 def posterior(fit):
@@ -84,10 +84,10 @@ def test_gold_calibrates_parts_as_it_calibrates_the_whole(name, tmp_path):
         whole = method.fit(votes, gold=gold, calibrate=True)
         plain = method.fit(votes, gold=gold, calibrate=False).posterior
         found = []
-        for n, hire in ((1, InProcess), (7, InProcess), (7, partial(Threads, threads=2, jobs=3))):
+        for n, executor in ((1, InProcess), (7, InProcess), (7, partial(Threads, threads=2, jobs=3))):
             source = Forgetful(votes, n, as_gold(gold, votes).label)
-            fit, seen = fit_parts(method, source, hire), survey(source, hire)
-            found.append(calibrated_in_parts(fit, method, source, hire, tmp_path / f"{len(found)}", seen=seen))
+            fit, seen = fit_parts(method, source, executor), survey(source, executor)
+            found.append(calibrated_in_parts(fit, method, source, executor, tmp_path / f"{len(found)}", seen=seen))
     assert "slope" in whole.extra["gold_check"]
     assert np.abs(whole.posterior - plain).max() > 1e-3
     for fit in found:
@@ -113,7 +113,7 @@ def test_parts_give_the_answer_of_the_whole_and_jobs_give_its_bits(name):
         np.testing.assert_allclose(found, whole.posterior, atol=1e-9)
         np.testing.assert_allclose(fit.class_prior, whole.class_prior, atol=1e-9)
         for field in ("skill", "skill_low", "skill_high", "confusion", "counts"):
-            one, other = getattr(fit.picture, field), getattr(whole, field)
+            one, other = getattr(fit.worker_summary, field), getattr(whole, field)
             assert (one is None) == (other is None)
             if one is not None:
                 np.testing.assert_allclose(one, other, atol=1e-7)
@@ -128,7 +128,7 @@ def test_parts_give_the_answer_of_the_whole_and_jobs_give_its_bits(name):
         other = told(name, Forgetful(votes, 64, codes), partial(Threads, threads=2, jobs=jobs), **quick(name))
         np.testing.assert_array_equal(posterior(other), found)
         np.testing.assert_array_equal(other.trace, fit.trace)
-        np.testing.assert_array_equal(other.picture.skill, fit.picture.skill)
+        np.testing.assert_array_equal(other.worker_summary.skill, fit.worker_summary.skill)
 
 
 class WithHoles(InMemory):
@@ -148,8 +148,8 @@ class WithHoles(InMemory):
         nothing = self.votes.take(np.empty(0, dtype=np.int64))
         return nothing.among(np.zeros(self.votes.n_tasks, dtype=bool), np.ones(self.votes.n_workers, dtype=bool))
 
-    def known(self, number):
-        return super().known(number - 1) if self._full(number) else None
+    def known_classes(self, number):
+        return super().known_classes(number - 1) if self._full(number) else None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -163,7 +163,7 @@ def test_empty_parts_say_nothing(name):
 def test_a_committee_that_weighs_by_held_out_labels_does_so_in_parts():
     votes, gold = crowd("committee")
     codes = as_gold(gold, votes).label
-    whole = cw.Committee(evidence=40.0).fit(votes, gold=gold).extra["weight"]
+    whole = cw.classes.Committee(evidence=40.0).fit(votes, gold=gold).extra["weight"]
     one = told("committee", Forgetful(votes, 1, codes), evidence=40.0)  # a single part has the folds of the whole
     assert one.extra["weight"] == pytest.approx(whole, abs=1e-9)
     assert len({round(weight, 6) for weight in whole.values()}) > 1
@@ -176,7 +176,7 @@ def test_a_committee_that_weighs_by_held_out_labels_does_so_in_parts():
 
 def test_held_out_labels_of_parts_are_those_of_a_fit_without_them():
     votes, _, _ = planted(120, 9, 3, 5, seed=8)
-    parts = [Without(0).parted(part) for part in Forgetful(votes, 7).shards()]
+    parts = [TrainingRows(0).parted(part) for part in Forgetful(votes, 7).shards()]
     rows = [pl.concat([each.to_frame() for each in side]) for side in zip(*parts, strict=True)]
     kept, out = (
         cw.Annotations.from_arrays(rows["task"], rows["worker"], rows["label"], tasks=range(120), workers=range(9))
@@ -201,7 +201,7 @@ def test_groups_are_found_in_parts():
     for i in np.flatnonzero(votes.worker >= 8):  # the last four repeat what the first of them said of the task
         label[i] = copies[int(votes.task[i])].setdefault("said", label[i])
     votes = cw.Annotations.from_arrays(votes.task, votes.worker, label)
-    whole = cw.GroupAware().fit(votes)
+    whole = cw.classes.GroupAware().fit(votes)
     assert 1 < len(np.unique(whole.extra["group"])) < 12
     for n in (1, 5):
         fit = told("group_aware", Forgetful(votes, n), groups=None)

@@ -23,7 +23,7 @@ def rows(seed=0, kind="mixed", tasks=8, workers=9, labels=5):
 
 def votes(frame, **more):
     own = {"weight": frame["weight"]} if "weight" in frame.columns else {}
-    return cw.ranking_votes(frame["task"], frame["worker"], frame["ranking"], **own, **more)
+    return cw.rankings.ranking_votes(frame["task"], frame["worker"], frame["ranking"], **own, **more)
 
 
 def fit(name, data, gold=None):
@@ -40,7 +40,7 @@ def scores(found):
 def test_the_card_the_class_and_the_public_name_agree(name):
     cls = registry.get(name)
     assert (cls.name, cls.takes) == (name, "rankings")
-    assert getattr(cw, cls.__name__) is cls
+    assert getattr(cw.rankings, cls.__name__) is cls
     assert cls.__doc__
 
 
@@ -116,7 +116,7 @@ def test_saving_and_loading_is_the_identity(name, tmp_path):
     ids=["one ranking", "all ties", "a circle", "first places", "no common item", "always the same"],
 )
 def test_degenerate_rankings(name, rankings):
-    data = cw.ranking_votes([1] * len(rankings), [f"w{i}" for i in range(len(rankings))], rankings)
+    data = cw.rankings.ranking_votes([1] * len(rankings), [f"w{i}" for i in range(len(rankings))], rankings)
     found = fit(name, data)
     assert np.isfinite(found.score).all()
     items = set("".join(rankings).replace("...", "").replace(">", "").replace("=", ""))
@@ -125,13 +125,13 @@ def test_degenerate_rankings(name, rankings):
 
 @every
 def test_a_circle_is_a_tie(name):
-    data = cw.ranking_votes([1] * 3, [*"xyz"], ["a>b>c", "b>c>a", "c>a>b"])
+    data = cw.rankings.ranking_votes([1] * 3, [*"xyz"], ["a>b>c", "b>c>a", "c>a>b"])
     assert fit(name, data).to_table()["ranking"].to_list() == ["a=b=c"]
 
 
 @every
 def test_unanimous_rankings_are_the_order(name):
-    data = cw.ranking_votes([1] * 5, [*"vwxyz"], ["c>a>d>b"] * 5)
+    data = cw.rankings.ranking_votes([1] * 5, [*"vwxyz"], ["c>a>d>b"] * 5)
     assert fit(name, data).to_table()["ranking"].to_list() == ["c>a>d>b"]
 
 
@@ -145,8 +145,8 @@ def test_infer_orders_other_lists_of_known_workers():
     crowd = cw.simulate.scenario("rankings_mixed", tasks=60, workers=12, labels=6, seed=2)
     tasks = crowd.votes.tasks.to_list()
     first, rest = crowd.votes.select(tasks=tasks[:40]), crowd.votes.select(tasks=tasks[40:])
-    found = cw.PlackettLuce().fit(first).infer(rest)
+    found = cw.rankings.PlackettLuce().fit(first).infer(rest)
     truth = crowd.truth_table()
-    assert cw.evaluate(found, truth).kendall > cw.evaluate(cw.Borda().fit(rest), truth).kendall + 0.05
-    with pytest.raises(cw.DataError, match="keeps nothing of its workers"):
-        cw.Borda().fit(first).infer(rest)
+    assert cw.evaluate(found, truth).kendall > cw.evaluate(cw.rankings.Borda().fit(rest), truth).kendall + 0.05
+    with pytest.raises(cw.DataError, match="has no worker parameters to infer with"):
+        cw.rankings.Borda().fit(first).infer(rest)

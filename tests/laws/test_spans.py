@@ -35,7 +35,7 @@ def said(result):
 def test_the_card_the_class_and_the_public_name_agree(name):
     cls = registry.get(name)
     assert (cls.name, cls.takes) == (name, "spans")
-    assert getattr(cw, cls.__name__) is cls
+    assert getattr(cw.spans, cls.__name__) is cls
     assert cls.__doc__
 
 
@@ -47,7 +47,7 @@ def test_row_order_does_not_matter(name, scenario):
     order = np.random.default_rng(1).permutation(len(frame))
     texts = crowd.votes.about_tasks
     one, two = (
-        cw.span_votes(part["task"], part["worker"], part["spans"], texts=texts)
+        cw.spans.span_votes(part["task"], part["worker"], part["spans"], texts=texts)
         for part in (frame, frame[order.tolist()])
     )
     a, b = fit(name, one), fit(name, two)
@@ -60,7 +60,7 @@ def test_renaming_tags_renames_the_answer(name):
     crowd = planted("spans_plain")
     frame = crowd.votes.to_frame()
     new = frame["spans"].str.replace_all('"LOC"', '"Z"')
-    other = cw.span_votes(frame["task"], frame["worker"], new, texts=crowd.votes.about_tasks)
+    other = cw.spans.span_votes(frame["task"], frame["worker"], new, texts=crowd.votes.about_tasks)
     one, two = fit(name, crowd.votes), fit(name, other)
     assert two.tags.to_list() == ["ORG", "PER", "Z"]
     np.testing.assert_allclose(two.marginal, one.marginal[:, [1, 2, 0]], atol=0.02 if name == "span_combined" else 1e-6)
@@ -70,7 +70,7 @@ def test_renaming_tags_renames_the_answer(name):
 def test_unanimous_tasks_are_as_everybody_says(name):
     spans = [[[0, 3, "A"], [10, 14, "B"]], [[4, 8, "A"]], []]
     task = [t for t in range(30) for _ in range(3)]
-    votes = cw.span_votes(task, [0, 1, 2] * 30, [spans[t % 3] for t in task])
+    votes = cw.spans.span_votes(task, [0, 1, 2] * 30, [spans[t % 3] for t in task])
     assert [json.loads(text) for text in said(fit(name, votes))] == [spans[t % 3] for t in range(30)]
 
 
@@ -102,7 +102,7 @@ def test_inferring_its_own_tasks_gives_its_own_answer(name):
 @every
 def test_tags_that_overlap_are_judged_one_by_one(name):
     spans = [[[0, 8, "A"], [2, 5, "B"]], [[0, 8, "A"], [2, 5, "B"]], [[0, 8, "A"]]]
-    votes = cw.span_votes([1] * 3 + [2] * 3, list("abc") * 2, spans * 2)
+    votes = cw.spans.span_votes([1] * 3 + [2] * 3, list("abc") * 2, spans * 2)
     result = fit(name, votes)
     assert json.loads(said(result)[0]) == [[0, 8, "A"], [2, 5, "B"]]
     assert said(result.infer(votes)) == said(result)
@@ -111,7 +111,7 @@ def test_tags_that_overlap_are_judged_one_by_one(name):
 @every
 @pytest.mark.parametrize("spans", [[[[0, 3]]], [[]], [[[0, 1, "é🙂"]]], [[[0, 2], [5, 9]], [[1, 3]], []]])
 def test_degenerate_sizes(name, spans):
-    votes = cw.span_votes([1] * len(spans), list(range(len(spans))), spans)
+    votes = cw.spans.span_votes([1] * len(spans), list(range(len(spans))), spans)
     result = fit(name, votes)
     assert len(said(result)) == 1
     assert np.isfinite(result.confidence).all()
@@ -124,7 +124,9 @@ def test_a_silent_task_changes_nobodys_answer(name):
     crowd = planted("spans_plain")
     frame = crowd.votes.to_frame()
     more = [*crowd.votes.tasks.to_list(), "zz"]
-    wide = cw.span_votes(frame["task"], frame["worker"], frame["spans"], tasks=more, texts=crowd.votes.about_tasks)
+    wide = cw.spans.span_votes(
+        frame["task"], frame["worker"], frame["spans"], tasks=more, texts=crowd.votes.about_tasks
+    )
     assert said(fit(name, wide))[:-1] == said(fit(name, crowd.votes))
     assert said(fit(name, wide))[-1] == "[]"
 
@@ -147,25 +149,25 @@ def test_every_span_begins(name):
 
 
 def test_a_place_beyond_the_text_and_units_by_words():
-    votes = cw.span_votes([1, 1], ["a", "b"], [[[0, 99]], [[0, 3]]], texts={1: "Ann sings"})
+    votes = cw.spans.span_votes([1, 1], ["a", "b"], [[[0, 99]], [[0, 3]]], texts={1: "Ann sings"})
     for name in SPANS:
         assert len(fit(name, votes).spans) == 1
-    bare = cw.span_votes([1], ["a"], [[[0, 3]]])
+    bare = cw.spans.span_votes([1], ["a"], [[[0, 3]]])
     with pytest.raises(cw.DataError, match="units=words needs the text of every task"):
-        cw.BSC(units="words").fit(bare)
+        cw.spans.BSC(units="words").fit(bare)
 
 
 def test_other_kinds_are_refused_in_one_line():
-    numbers = cw.number_votes([1], ["a"], [2.0])
+    numbers = cw.numbers.number_votes([1], ["a"], [2.0])
     with pytest.raises(cw.DataError, match="spans are needed, got numbers"):
-        cw.SpanVote().fit(numbers)
-    assert cw.SpanVote().fit(pl.DataFrame({"task": [1], "worker": ["a"], "spans": ["[[0, 2]]"]})).spans == [
+        cw.spans.SpanVote().fit(numbers)
+    assert cw.spans.SpanVote().fit(pl.DataFrame({"task": [1], "worker": ["a"], "spans": ["[[0, 2]]"]})).spans == [
         [(0, 2, "")]
     ]
 
 
 def test_votes_and_results_in_a_notebook():
-    votes = cw.span_votes(["<b>"], ["a"], [[[0, 2, "<i>"]]])
-    for shown in (votes._repr_html_(), cw.SpanMajority().fit(votes)._repr_html_()):
+    votes = cw.spans.span_votes(["<b>"], ["a"], [[[0, 2, "<i>"]]])
+    for shown in (votes._repr_html_(), cw.spans.SpanMajority().fit(votes)._repr_html_()):
         assert "<b>" not in shown.replace("<p><b>", "").replace("</b>", "")
         assert "&lt;b&gt;" in shown

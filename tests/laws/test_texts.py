@@ -22,7 +22,7 @@ def planted(scenario="texts_mixed", **size):
 def test_the_card_the_class_and_the_public_name_agree(name):
     cls = registry.get(name)
     assert (cls.name, cls.takes) == (name, "texts")
-    assert getattr(cw, cls.__name__) is cls
+    assert getattr(cw.texts, cls.__name__) is cls
     assert cls.__doc__
 
 
@@ -31,7 +31,7 @@ def test_the_card_the_class_and_the_public_name_agree(name):
 def test_row_order_does_not_matter(name, scenario):
     frame = planted(scenario).votes.to_frame()
     order = np.random.default_rng(1).permutation(len(frame)).tolist()
-    a, b = (cw.method(name).fit(cw.text_votes(*(part[c] for c in ("task", "worker", "output"))))
+    a, b = (cw.method(name).fit(cw.texts.text_votes(*(part[c] for c in ("task", "worker", "output"))))
             for part in (frame, frame[order]))  # fmt: skip
     assert a.outputs == b.outputs
     np.testing.assert_allclose(a.sure, b.sure, atol=1e-12)
@@ -40,7 +40,7 @@ def test_row_order_does_not_matter(name, scenario):
 @every
 def test_unanimous_texts_come_back_to_the_letter(name):
     texts = ["Well-known, isn't it?", "Yes.", "…"]
-    votes = cw.text_votes(
+    votes = cw.texts.text_votes(
         [t for t in range(3) for _ in range(3)], list("abc") * 3, [t for t in texts for _ in range(3)]
     )
     found = cw.method(name).fit(votes)
@@ -75,7 +75,7 @@ def test_inferring_its_own_tasks_gives_its_own_answer(name):
 @every
 @pytest.mark.parametrize("texts", [["one"], ["…"], ["", "a b"], ["a", "b"], ["🙂 é", "🙂 e"]])
 def test_degenerate_sizes(name, texts):
-    votes = cw.text_votes([1] * len(texts), list(range(len(texts))), texts, tasks=[1, 2])
+    votes = cw.texts.text_votes([1] * len(texts), list(range(len(texts))), texts, tasks=[1, 2])
     result = cw.method(name).fit(votes)
     assert len(result.outputs) == 2
     assert result.outputs[1] == ""
@@ -83,19 +83,23 @@ def test_degenerate_sizes(name, texts):
 
 
 def test_blank_texts_are_no_answers_and_counted():
-    votes = cw.text_votes([1, 1, 2], ["a", "b", "a"], ["x", " ", None])
+    votes = cw.texts.text_votes([1, 1, 2], ["a", "b", "a"], ["x", " ", None])
     assert len(votes) == 1
     assert votes.ledger.rows_dropped == 2
 
 
 def test_any_distance_will_do():
-    votes = cw.text_votes([1] * 3, list("abc"), ["aaaa", "aaab", "zzzz"])
-    assert cw.Medoid().fit(votes, distance=lambda a, b: abs(len(a) - len(b)) + (a[0] != b[0])).outputs[0][0] == "a"
-    with pytest.raises(cw.DataError, match="must be a number from 0 up"):
-        cw.Medoid().fit(votes, distance=lambda a, b: float("nan"))
+    votes = cw.texts.text_votes([1] * 3, list("abc"), ["aaaa", "aaab", "zzzz"])
+    assert (
+        cw.texts.Medoid().fit(votes, distance=lambda a, b: abs(len(a) - len(b)) + (a[0] != b[0])).outputs[0][0] == "a"
+    )
+    with pytest.raises(cw.DataError, match="must be a number of at least 0"):
+        cw.texts.Medoid().fit(votes, distance=lambda a, b: float("nan"))
 
 
 def test_other_kinds_are_refused_in_one_line():
     with pytest.raises(cw.DataError, match="texts are needed, got numbers"):
-        cw.Rover().fit(cw.number_votes([1], ["a"], [2.0]))
-    assert cw.Rover().fit(pl.DataFrame({"task": [1], "worker": ["a"], "text": ["hey you"]})).outputs == ["hey you"]
+        cw.texts.Rover().fit(cw.numbers.number_votes([1], ["a"], [2.0]))
+    assert cw.texts.Rover().fit(pl.DataFrame({"task": [1], "worker": ["a"], "text": ["hey you"]})).outputs == [
+        "hey you"
+    ]

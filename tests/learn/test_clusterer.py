@@ -24,7 +24,7 @@ def planted(seed=0, items=150, answers=3000, workers=15, clusters=4):
     yes = np.select([np.arange(workers) < 3, np.arange(workers) < 5], [0.5, 0.05], 0.9)
     no = np.select([np.arange(workers) < 3, np.arange(workers) < 5], [0.5, 0.95], 0.95)
     same = rng.random(answers) < np.where(truth[left] == truth[right], yes[worker], 1 - no[worker])
-    votes = cw.similarity_votes(left, right, same, worker=worker, items=range(items), duplicates="keep")
+    votes = cw.similarities.similarity_votes(left, right, same, worker=worker, items=range(items), duplicates="keep")
     return x, truth, votes, yes, no
 
 
@@ -42,7 +42,7 @@ def test_new_items_are_clustered_as_planted(seed):
 
 def test_the_likelihood_is_that_of_two_coins():
     crowd = PairCrowd.of(*np.array([[0, 1], [1, 0], [0, 1], [1, 0]]), None, n_workers=2, per_item=3,
-                         turned=np.array([0, 1]))  # fmt: skip
+                         swapped_label=np.array([0, 1]))  # fmt: skip
     assert crowd.n_tasks == 1
     method = SimilarityNet(crowd)
     np.testing.assert_allclose(method.coins().detach().numpy(), 0.9, rtol=1e-6)
@@ -50,13 +50,13 @@ def test_the_likelihood_is_that_of_two_coins():
     logits = torch.tensor([[1.0, 0.0, -1.0, 0.5, 0.0, 2.0]])
     p = float((torch.softmax(logits[0, :3], 0) * torch.softmax(logits[0, 3:], 0)).sum())
     yes = 0.9 * p + 0.1 * (1 - p)
-    found = method.said(Output(logits), batch).detach().numpy()
+    found = method.log_likelihood(Output(logits), batch).detach().numpy()
     np.testing.assert_allclose(found, np.log([yes, 1 - yes]), rtol=1e-5)
 
 
 def test_the_volume_is_larger_where_clusters_are_used():
     crowd = PairCrowd.of(*np.array([[0, 2], [1, 3], [0, 0], [1, 1]]), None, n_workers=1, per_item=2,
-                         turned=np.array([0, 1]))  # fmt: skip
+                         swapped_label=np.array([0, 1]))  # fmt: skip
     method = SimilarityNet(crowd)
     batch = PairData(torch.zeros(4, 1), crowd).batch(torch.arange(2))
     spread = torch.tensor([[9.0, 0.0, 9.0, 0.0], [0.0, 9.0, 0.0, 9.0]])
@@ -81,6 +81,6 @@ def test_errors_in_one_line():
     with pytest.raises(cw.DataError, match="say with items="):
         CrowdClusterer("linear").fit(x, votes)
     with pytest.raises(cw.DataError, match="learns from similarities"):
-        CrowdClusterer("linear").fit(x[:1], cw.number_votes([0], [0], [1.0]))
+        CrowdClusterer("linear").fit(x[:1], cw.numbers.number_votes([0], [0], [1.0]))
     with pytest.raises(cw.ParameterError, match="not fitted"):
         CrowdClusterer().predict(x)

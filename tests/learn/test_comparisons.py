@@ -31,7 +31,7 @@ def test_dpo_margins_and_weights():
 
 def test_flips_of_workers():
     crowd = cw.simulate.scenario("comparisons_reversed", tasks=300, workers=20, seed=1)
-    turn, share = flips(crowd.votes, cw.CrowdBT().fit(crowd.votes))
+    turn, share = flips(crowd.votes, cw.comparisons.CrowdBT().fit(crowd.votes))
     kind = np.array(crowd.kind)[crowd.votes.worker]
     assert turn[kind == "reversed"].all()
     assert not turn[kind == "honest"].any()

@@ -74,7 +74,7 @@ def test_labels_without_features_are_named():
     x, votes, _ = planted()
     with pytest.raises(cw.DataError, match=r"^2 of 90 labelled tasks have no features: 't003', 't007'; give a row"):
         quick().fit(np.delete(x, [3, 7], 0), votes, tasks=np.delete(votes.tasks.to_numpy(), [3, 7]))
-    with pytest.raises(cw.DataError, match="88 rows of features for 90 tasks; say with tasks="):
+    with pytest.raises(cw.DataError, match="88 rows of features for 90 tasks; pass the names of the rows as tasks="):
         quick().fit(x[2:], votes)
     with pytest.raises(cw.DataError, match="tasks= names 89 tasks, X has 90 rows"):
         quick().fit(x, votes, tasks=votes.tasks[1:])
@@ -200,7 +200,9 @@ def test_a_loss_that_is_not_a_number_names_its_term():
     x, votes, _ = planted()
     crowd = Crowd.of(votes)
     model = CrowdModel(nn.Linear(D, K), Breaks(crowd))
-    with pytest.raises(cw.TrainingError, match=r"loss term 'volume' of ccem became nan in epoch 3, step 1; lower"):
+    with pytest.raises(
+        cw.errors.TrainingError, match=r"loss term 'volume' of ccem became nan in epoch 3, step 1; lower"
+    ):
         train(model, CrowdData(x, crowd), epochs=5)
 
 
@@ -238,7 +240,7 @@ def test_a_callback_may_stop_the_training_and_is_closed_whatever_happens():
     fitted = quick(epochs=50, callbacks=[stop]).fit(x, votes)
     assert (len(fitted.history_), fitted.history_.stopped_early, stop.closed) == (3, True, 1)
     crowd = Crowd.of(votes)
-    with pytest.raises(cw.TrainingError):
+    with pytest.raises(cw.errors.TrainingError):
         train(CrowdModel(nn.Linear(D, K), Breaks(crowd)), CrowdData(x, crowd), epochs=5, callbacks=[stop])
     assert stop.closed == 2
 

@@ -19,7 +19,7 @@ from crowdwise.learn import Crowd, CrowdData, CrowdModel, train
 from crowdwise.learn.fitting import method_class
 from crowdwise.learn.probe import last_linear
 from crowdwise.learn.nets import make_net
-from crowdwise.kinds.classes.learn.selection import HeldOut
+from crowdwise.kinds.classes.learn.selection import HeldOutCriterion
 from crowdwise.learn.training.hold_out import hold_out
 
 n, m, k = 100_000, 10_000, 10
@@ -43,7 +43,7 @@ for name, params in [("ccem", {}), ("crowd_layer", {}), ("agg_net", {}), ("max_m
         params = {"n_features": last_linear(net).in_features, **params}
     data = CrowdData(x, steps)
     model = CrowdModel(net, cls(steps, **params))
-    criterion = HeldOut(data, held) if name in ("ccem", "agg_net") else None
+    criterion = HeldOutCriterion(data, held) if name in ("ccem", "agg_net") else None
     train(model, data, epochs=2, batch_size=500, criterion=criterion)
     print(name, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, flush=True)
 """

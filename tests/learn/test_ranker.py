@@ -32,7 +32,7 @@ def planted(seed=0, items=120, answers=1500, workers=30, tie=None):
     return (
         x,
         score,
-        cw.comparison_votes(left, right, words, worker=worker, items=range(items), duplicates="keep"),
+        cw.comparisons.comparison_votes(left, right, words, worker=worker, items=range(items), duplicates="keep"),
         right_share,
     )
 
@@ -68,7 +68,7 @@ def test_no_ties_is_crowd_bt_s_likelihood():
     rng = np.random.default_rng(0)
     one, two, who = np.array([0, 2, 1]), np.array([1, 0, 2]), np.array([0, 1, 1])
     label = np.array([0, 0, 1])
-    crowd = PairCrowd.of(one, two, who, label, None, n_workers=2, per_item=1, turned=np.array([1, 0, 2]))
+    crowd = PairCrowd.of(one, two, who, label, None, n_workers=2, per_item=1, swapped_label=np.array([1, 0, 2]))
     data = PairData(torch.from_numpy(rng.normal(size=(3, 2)).astype(np.float32)), crowd)
     batch: CrowdBatch = data.batch(torch.arange(3))
     assert batch.x.shape == (3, 2, 2)
@@ -83,12 +83,14 @@ def test_no_ties_is_crowd_bt_s_likelihood():
         s = 1 / (1 + np.exp(-(score[i] - score[j])))
         p = eta[w] * s + (1 - eta[w]) * (1 - s)
         expected.append(np.log(p if y == 0 else 1 - p))
-    found = method.said(Output(logits), batch).detach().numpy()
+    found = method.log_likelihood(Output(logits), batch).detach().numpy()
     np.testing.assert_allclose(np.sort(found), np.sort(expected), rtol=1e-5)
 
 
 def test_a_crowd_that_ends_reversed_is_turned():
-    crowd = PairCrowd.of(*np.array([[0], [1], [0], [0]]), None, n_workers=1, per_item=1, turned=np.array([1, 0, 2]))
+    crowd = PairCrowd.of(
+        *np.array([[0], [1], [0], [0]]), None, n_workers=1, per_item=1, swapped_label=np.array([1, 0, 2])
+    )
     method = RewardNet(crowd)
     with torch.no_grad():
         method.table.weight.fill_(-2.0)
@@ -135,7 +137,7 @@ def test_errors_in_one_line():
     with pytest.raises(cw.DataError, match="two rows for item"):
         CrowdRanker().fit(x[:120], votes, items=[0] * 120)
     with pytest.raises(cw.DataError, match="learns from comparisons"):
-        CrowdRanker().fit(x[:3], cw.number_votes([0], [0], [1.0]))
+        CrowdRanker().fit(x[:3], cw.numbers.number_votes([0], [0], [1.0]))
     with pytest.raises(cw.ParameterError, match="ccem takes classes, not comparisons"):
         CrowdRanker("linear", "ccem").fit(x[:120], votes)
     with pytest.raises(cw.ParameterError, match="has no parameter 'lamda'"):
@@ -145,12 +147,12 @@ def test_errors_in_one_line():
     fitted = CrowdRanker("linear", epochs=1).fit(x[:120], votes)
     with pytest.raises(cw.DataError, match="trained on"):
         fitted.predict(x[:, :3])
-    with pytest.raises(cw.DataError, match="each row is one pair"):
+    with pytest.raises(cw.DataError, match="each row must be a pair"):
         fitted.predict_proba(x[:2], x[:3])
 
 
 def test_one_pair_and_one_worker():
-    votes = cw.comparison_votes(["a"], ["b"], ["left"])
+    votes = cw.comparisons.comparison_votes(["a"], ["b"], ["left"])
     fitted = CrowdRanker("linear", epochs=3, validation=0).fit(np.eye(2), votes)
     assert fitted.predict(np.eye(2)).shape == (2,)
     assert isinstance(PairData(torch.eye(2), PairCrowd.shape(1, 1, 2)), CrowdData)

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.core import method_registry as registry  # noqa: E402
-from crowdwise.kinds.numbers.kind import number_votes  # noqa: E402
+from crowdwise.kinds.numbers.answers import number_votes  # noqa: E402
 from crowdwise.kinds.numbers.learn.crowd import Lines, Units, pulled_in, renew, truth  # noqa: E402  # noqa: E402
 from crowdwise.kinds.numbers.learn.regressor import HeldOutNumbers  # noqa: E402
 from crowdwise.learn import CrowdClassifier, CrowdData, CrowdModel, CrowdRegressor, NumberCrowd, make_net  # noqa: E402
@@ -360,7 +360,7 @@ def test_the_epoch_is_chosen_by_answers_that_were_kept_aside():
     assert fitted.history_.best_epoch == 1 + int(np.argmax(score))
     assert all(-1 < each < 1 for each in score[2:])
     kept, held = hold_out(NumberCrowd.of(votes), 0.2, fitted.seed)
-    assert float(fitted.model_.method.heard.sum()) == len(kept)
+    assert float(fitted.model_.method.label_weight.sum()) == len(kept)
     assert len(held) == 60
 
 
@@ -425,10 +425,10 @@ def test_mistakes_get_one_line(tmp_path):
     x, votes, _ = planted()
     fitted = fitted_on(x, votes, "crowd_layer_b")
     for call, words in [
-        (lambda: fitted.predict_std(x), "crowd_layer_b does not know how sure it is"),
-        (lambda: fitted.forecast(x, votes), "crowd_layer_b does not know how sure it is"),
+        (lambda: fitted.predict_std(x), "crowd_layer_b has no uncertainty estimates"),
+        (lambda: fitted.forecast(x, votes), "crowd_layer_b has no uncertainty estimates"),
         (lambda: fitted.predict(x[:, :2]), "X has 2 features, but CrowdRegressor is expecting 3"),
-        (lambda: fitted.score(x, np.zeros(3)), "one true number a row"),
+        (lambda: fitted.score(x, np.zeros(3)), "one true number per row"),
         (lambda: CrowdRegressor().predict(x), "not fitted yet"),
         (lambda: fitted_on(x, votes, "gaussian_net", params={"slope": 1}), "has no parameter 'slope'"),
         (

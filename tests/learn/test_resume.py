@@ -15,7 +15,7 @@ from safetensors.torch import load_file  # noqa: E402
 from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.kinds.classes.learn.selection import HeldOut  # noqa: E402
+from crowdwise.kinds.classes.learn.selection import HeldOutCriterion  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
@@ -68,7 +68,7 @@ def run(name, params, **how):
     optimizers = make_optimizers(model, lr=how.pop("lr", 0.02))
     scheduler = torch.optim.lr_scheduler.StepLR(optimizers[0], 2, 0.5)
     history = train(model, data, optimizer=optimizers, epochs=EPOCHS, batch_size=SIZE, scheduler=scheduler,
-                    criterion=HeldOut(data, held), every=2, seed=7, **how)  # fmt: skip
+                    criterion=HeldOutCriterion(data, held), every=2, seed=7, **how)  # fmt: skip
     return model, history
 
 
@@ -111,12 +111,12 @@ def test_resume_with_nothing_there_starts(tmp_path):
 
 def test_checkpoints_of_another_run_are_refused(tmp_path):
     run("ccem", {}, folder=tmp_path)
-    with pytest.raises(cw.TrainingError, match=r"another run \(method ccem, now agg_net"):
+    with pytest.raises(cw.errors.TrainingError, match=r"another run \(method ccem, now agg_net"):
         run("agg_net", {}, folder=tmp_path, resume=True)
-    with pytest.raises(cw.TrainingError, match=r"another run \(lr \[0.02, 0.02\], now \[0.1, 0.1\]\)"):
+    with pytest.raises(cw.errors.TrainingError, match=r"another run \(lr \[0.02, 0.02\], now \[0.1, 0.1\]\)"):
         run("ccem", {}, folder=tmp_path, resume=True, lr=0.1)
     (tmp_path / "last.json").write_text("{")
-    with pytest.raises(cw.TrainingError, match="no readable checkpoint"):
+    with pytest.raises(cw.errors.TrainingError, match="no readable checkpoint"):
         run("ccem", {}, folder=tmp_path, resume=True)
     with pytest.raises(cw.ParameterError, match="resume=True needs folder="):
         run("ccem", {}, resume=True)
@@ -136,7 +136,7 @@ def test_checkpoints_of_other_hyper_parameters_are_refused(tmp_path, method, the
     again, _ = run(method, then, folder=tmp_path, resume=True)
     for name, value in whole.state_dict().items():
         assert torch.equal(value, again.state_dict()[name]), name
-    with pytest.raises(cw.TrainingError, match=rf"another run \({words}"):
+    with pytest.raises(cw.errors.TrainingError, match=rf"another run \({words}"):
         run(method, now, folder=tmp_path, resume=True)
 
 
@@ -157,5 +157,5 @@ def test_checkpoints_of_other_data_or_optimizers_are_refused(tmp_path):
         ({"validation": 0.2}, "labels 390, now 312"),
         ({"batch_size": 7}, "batch_size 128, now 7"),
     ]:
-        with pytest.raises(cw.TrainingError, match=f"another run .*{words}"):
+        with pytest.raises(cw.errors.TrainingError, match=f"another run .*{words}"):
             fit(**given)

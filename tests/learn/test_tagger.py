@@ -55,7 +55,7 @@ def planted(seed=0, train=120, test=80, workers=9, spammers=4, each=3):
                 path = 0 * path
             task.append(i), worker.append(int(w)), said.append(spans_of(path))
     truth = [np.array(["O", "B-LOC", "I-LOC", "B-PER", "I-PER"])[path] for path in paths]
-    return x, truth, cw.span_votes(task, worker, said, tasks=range(train)), train
+    return x, truth, cw.spans.span_votes(task, worker, said, tasks=range(train)), train
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -86,7 +86,7 @@ def swapped(seed, train=120, test=80, workers=9, each=3):
             path = SWAPPED[paths[i]] if w < 2 else sentence(rng, len(paths[i])) if w < 5 else paths[i]
             task.append(i), worker.append(int(w)), said.append(spans_of(path))
     truth = [np.array(["O", "B-LOC", "I-LOC", "B-PER", "I-PER"])[path] for path in paths]
-    return x, truth, cw.span_votes(task, worker, said, tasks=range(train)), train
+    return x, truth, cw.spans.span_votes(task, worker, said, tasks=range(train)), train
 
 
 @pytest.mark.parametrize("method", ["sequence_confusion", "sequence_layer"])
@@ -119,7 +119,7 @@ def test_tokens_may_stand_in_characters():
     width = 5  # every token has four characters and a blank
     places = [np.stack([width * np.arange(len(t)), width * np.arange(len(t)) + 4], axis=1) for t in x]
     far = [[[width * a, width * b - 1, tag] for a, b, tag in spans] for spans in _lists(votes)]
-    by_characters = cw.span_votes(votes.task, votes.worker, far, tasks=range(n))
+    by_characters = cw.spans.span_votes(votes.task, votes.worker, far, tasks=range(n))
     how = {"epochs": 3, "validation": 0}
     one = CrowdTagger("linear", **how).fit(x[:n], votes)
     two = CrowdTagger("linear", **how).fit(x[:n], by_characters, places=places[:n])
@@ -127,10 +127,10 @@ def test_tokens_may_stand_in_characters():
     assert [[(width * a, width * b - 1, tag) for a, b, tag in each] for each in tokens] == characters
     with pytest.raises(cw.DataError, match="marks no token"):
         CrowdTagger("linear").fit(
-            x[:n], cw.span_votes([0], ["a"], [[[4, 5, "PER"]]]), tasks=range(n), places=places[:n]
+            x[:n], cw.spans.span_votes([0], ["a"], [[[4, 5, "PER"]]]), tasks=range(n), places=places[:n]
         )
     turned = [each[::-1] for each in places]
-    with pytest.raises(cw.DataError, match="order of the text"):
+    with pytest.raises(cw.DataError, match="in text order"):
         CrowdTagger("linear").fit(x[:n], by_characters, places=turned[:n])
 
 
@@ -143,7 +143,7 @@ def _lists(votes):
 
 
 def test_overlapping_tags_are_said():
-    votes = cw.span_votes([0, 1], ["a", "a"], [[[0, 2, "A"], [1, 3, "B"]], []])
+    votes = cw.spans.span_votes([0, 1], ["a", "a"], [[[0, 2, "A"], [1, 3, "B"]], []])
     with pytest.warns(cw.CrowdwiseWarning, match="in 1 of 2 answers spans of different tags overlap"):
         CrowdTagger("linear", epochs=1, validation=0).fit([np.eye(3), np.eye(3)], votes)
 
@@ -173,7 +173,7 @@ def test_what_is_decoded_is_always_a_tagging():
 def test_padding_and_missing_labels_are_two_things():
     rng = np.random.default_rng(0)
     x = [rng.normal(size=(m, 2)).astype(np.float32) for m in (2, 4)]
-    votes = cw.span_votes([0, 1, 1], ["a", "a", "b"], [[[0, 1, "T"]], [], [[1, 3, "T"]]])
+    votes = cw.spans.span_votes([0, 1, 1], ["a", "a", "b"], [[[0, 1, "T"]], [], [[1, 3, "T"]]])
     sentences = Sentences.of(x)
     crowd = SequenceCrowd.of(votes, np.arange(2), sentences)
     data = SequenceData(sentences, crowd)
@@ -188,7 +188,7 @@ def test_padding_and_missing_labels_are_two_things():
     found = method.loss(Output(logits), batch)["cross_entropy"]
     torch.testing.assert_close(found, expected)
     quiet = data.batch(torch.tensor([1, 0])).only(batch.worker == 1)  # a's labels are missing: fewer rows, same tokens
-    assert len(method.said(Output(logits), quiet)) == 4
+    assert len(method.log_likelihood(Output(logits), quiet)) == 4
 
 
 class Reader(nn.Module):
@@ -238,9 +238,9 @@ def test_errors_in_one_line():
     with pytest.raises(cw.DataError, match="same columns"):
         CrowdTagger("linear").fit([*x[: n - 1], x[0][:, :2]], votes)
     with pytest.raises(cw.DataError, match="learns from spans"):
-        CrowdTagger("linear").fit(x[:1], cw.number_votes([0], [0], [1.0]))
+        CrowdTagger("linear").fit(x[:1], cw.numbers.number_votes([0], [0], [1.0]))
     fitted = CrowdTagger("linear", epochs=1).fit(x[:n], votes)
     with pytest.raises(cw.DataError, match="trained on"):
         fitted.predict([np.zeros((2, 3))])
-    with pytest.raises(cw.DataError, match="one true tag a token"):
+    with pytest.raises(cw.DataError, match="one true tag per token"):
         fitted.score(x[:1], [["O"]])

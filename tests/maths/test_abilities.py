@@ -10,7 +10,7 @@ from scipy.stats import binom, lognorm
 from crowdwise.kinds.outlines.maths import fill_even_odd, grid, overlap
 from crowdwise.stats import abilities
 from crowdwise.stats import abilities as population
-from crowdwise.stats.abilities import GRID, Chances, chances
+from crowdwise.stats.abilities import GRID, BehaviourPosterior, chances
 
 
 def test_a_habit_is_an_integral():
@@ -74,7 +74,7 @@ def test_the_posterior_is_bayes_rule(monkeypatch):
 
 
 def test_names_go_to_the_likelier_sort():
-    found = Chances(np.array([0.99, 0.4, 0.2, 0.5]), np.array([0.0, 0.59, 0.2, 0.4]))
+    found = BehaviourPosterior(np.array([0.99, 0.4, 0.2, 0.5]), np.array([0.0, 0.59, 0.2, 0.4]))
     random, turned = found.sure()
     assert random.tolist() == [True, False, False, False]
     assert turned.tolist() == [False, True, False, False]
@@ -89,10 +89,10 @@ def test_honest_crowds_have_nobody_and_coins_are_found(spread):
         truth[:5] = 0.0
         mean = truth + rng.normal(0, 0.2, 25)
         flat = np.full(25, 0.2)
-        random, turned = abilities.by_means(mean, flat, np.full(25, 40.0), np.ones(25, dtype=bool)).sure()
+        random, turned = abilities.posterior_from_means(mean, flat, np.full(25, 40.0), np.ones(25, dtype=bool)).sure()
         accused += int((random | turned)[5:].sum())
         found += int((random | turned)[:5].sum())
-        honest = abilities.by_means(
+        honest = abilities.posterior_from_means(
             truth[5:] + rng.normal(0, 0.2, 20), flat[5:], flat[5:] + 40, np.ones(20, dtype=bool)
         )
         accused += sum(int(each.sum()) for each in honest.sure())

@@ -11,14 +11,14 @@ from crowdwise.kinds.boxes.maths import (
     assignment,
     average_linkage,
     best_links,
-    drawn,
+    build_objects,
+    count_per_worker,
+    drawn_boxes,
     iou,
     match_lists,
     medians,
-    objects,
     rate,
     soft_f1,
-    tally,
 )
 
 
@@ -53,7 +53,7 @@ def test_matching_is_the_best_of_all(seed):
     assert len(set(i)) == len(i)
     assert len(set(j)) == len(j)
     assert overlap.sum() == pytest.approx(brute(table))
-    _, i, j, overlap = match_lists(a, b, *one, tag_a=zero[0], tag_b=zero[1], least=0.3)
+    _, i, j, overlap = match_lists(a, b, *one, tag_a=zero[0], tag_b=zero[1], min_overlap=0.3)
     good = np.where(table >= 0.3, 1 + table / 100, 0.0)
     assert len(i) == int(brute(good))
     assert (overlap >= 0.3).all()
@@ -80,34 +80,34 @@ def test_no_links_is_no_matching():
     assert best_links(none, none, np.empty(0)).tolist() == []
 
 
-def look(boxes, tags=None):
+def votes_of(boxes, tags=None):
     """One picture: the boxes of each worker."""
     corner = np.array([box for each in boxes for box in each], dtype=float).reshape(-1, 4)
     tag = np.zeros(len(corner), dtype=np.int64) if tags is None else np.array(tags)
     size, n = np.array([len(each) for each in boxes]), len(boxes)
-    return drawn(corner, tag, size, np.zeros(n, dtype=np.int64), np.arange(n), None, 1, n)
+    return drawn_boxes(corner, tag, size, np.zeros(n, dtype=np.int64), np.arange(n), None, 1, n)
 
 
 @pytest.mark.parametrize("find", [lambda s: average_linkage(s, 0.3), lambda s: assignment(s, 0.3, 10)[0]])
 def test_two_boxes_of_one_worker_are_two_things(find):
-    seen = look([[[0, 0, 4, 4], [1, 0, 5, 4]], [[0, 0, 4, 4]], [[1, 0, 5, 4]]])
-    found = objects(seen, find(seen))
-    assert sorted(found.support.tolist()) == [2, 2]
+    drawn = votes_of([[[0, 0, 4, 4], [1, 0, 5, 4]], [[0, 0, 4, 4]], [[1, 0, 5, 4]]])
+    objects = build_objects(drawn, find(drawn))
+    assert sorted(objects.support.tolist()) == [2, 2]
 
 
 @pytest.mark.parametrize("find", [lambda s: average_linkage(s, 0.3), lambda s: assignment(s, 0.3, 10)[0]])
 def test_classes_are_kept_apart(find):
-    seen = look([[[0, 0, 4, 4]], [[0, 0, 4, 4]]], [0, 1])
-    assert len(objects(seen, find(seen))) == 2
+    drawn = votes_of([[[0, 0, 4, 4]], [[0, 0, 4, 4]]], [0, 1])
+    assert len(build_objects(drawn, find(drawn))) == 2
 
 
 def test_nobody_confirms_their_own_box():
-    seen = look([[[0, 0, 4, 4]], [[0, 0, 4, 4]], [[0, 0, 4, 4], [8, 8, 9, 9]], []])
-    found = objects(seen, average_linkage(seen, 0.3))
-    counts = tally(seen, found, 0.5)
-    assert counts.there.tolist() == [1, 1, 1, 1]
-    assert counts.drew.tolist() == [1, 1, 1, 0]
-    assert counts.spurious.tolist() == [0, 0, 1, 0]
+    drawn = votes_of([[[0, 0, 4, 4]], [[0, 0, 4, 4]], [[0, 0, 4, 4], [8, 8, 9, 9]], []])
+    objects = build_objects(drawn, average_linkage(drawn, 0.3))
+    counts = count_per_worker(drawn, objects, 0.5)
+    assert counts.n_objects.tolist() == [1, 1, 1, 1]
+    assert counts.n_drawn.tolist() == [1, 1, 1, 0]
+    assert counts.n_spurious.tolist() == [0, 0, 1, 0]
 
 
 def test_rates_have_intervals_that_hold_them():

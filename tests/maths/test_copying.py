@@ -13,7 +13,7 @@ from crowdwise.cli.demo import LABELLED, _crowd, load_digits
 from crowdwise.kinds.classes.maths.copying import STRENGTH, PairSums, compared_workers, groups_of, pair_sums
 from crowdwise.kinds.classes.maths.leave_out import FLOOR
 from crowdwise.kinds.classes.methods.ensemble.voices import GroupWeights, find_groups, voices
-from crowdwise.kinds.classes.methods.spread import Solution, Spread, Whole
+from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes, Solution, SolutionPredictor
 
 from .test_leave_out import inputs, small_crowd
 
@@ -114,9 +114,9 @@ def test_groups_need_significance_room_and_a_minority():
 def groups_in(crowd):
     """Indices of workers in each group of copies."""
     votes = crowd.annotations
-    fit = cw.Hierarchical().fit(votes)
-    judge = Whole(Solution(fit.posterior, fit.class_prior))
-    return [sorted(group.tolist()) for group in find_groups(Spread.of(votes, None), judge)]
+    fit = cw.classes.Hierarchical().fit(votes)
+    judge = SolutionPredictor(Solution(fit.posterior, fit.class_prior))
+    return [sorted(group.tolist()) for group in find_groups(PartitionedVotes.of(votes, None), judge)]
 
 
 def test_two_rare_agreements_are_no_group():
@@ -138,8 +138,8 @@ def test_large_crowds_of_independent_workers_are_no_group():
     """Of 2,000 workers the busiest are compared, who share a few tasks each; 40 classes make agreement rare."""
     crowd = simulate.scenario("one_coin", tasks=40_000, workers=2_000, classes=40, labels=5, seed=0)
     vote = cw.MajorityVote().fit(crowd.annotations)
-    judge = Whole(Solution(vote.posterior, vote.class_prior))
-    assert find_groups(Spread.of(crowd.annotations, None), judge) == []
+    judge = SolutionPredictor(Solution(vote.posterior, vote.class_prior))
+    assert find_groups(PartitionedVotes.of(crowd.annotations, None), judge) == []
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from crowdwise.kinds.numbers.maths import workers as module
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.maths.workers import following
 from crowdwise.kinds.numbers.simulate import number_crowd
 
@@ -16,7 +16,7 @@ from crowdwise.kinds.numbers.simulate import number_crowd
 def rows_of(crowd, value=None):
     """The rows of a planted crowd."""
     said = crowd.value if value is None else value
-    return Rows(crowd.task, crowd.worker, said, None, len(crowd.truth), len(crowd.kind))
+    return NumberRows(crowd.task, crowd.worker, said, None, len(crowd.truth), len(crowd.kind))
 
 
 def judged(crowd, value=None, others=None):
@@ -32,9 +32,9 @@ def test_the_honest_law_is_a_density_with_the_level_averaged_over():
     others = rng.normal(size=6)
     others /= others.std()
     value = 0.7 * others + rng.normal(0, 0.3, 6)
-    rows = Rows(np.arange(6, dtype=np.int32), np.zeros(6, dtype=np.int32), value, None, 6, 1)
+    rows = NumberRows(np.arange(6, dtype=np.int32), np.zeros(6, dtype=np.int32), value, None, 6, 1)
     found, idle = module._evidence(rows, others, np.zeros(6), np.ones(1, dtype=bool))
-    tame = module._tame(rows)
+    tame = module._clipped_answers(rows)
     usual = np.log(np.sqrt(tame.var(ddof=1)))
     unit = np.polyfit(others, tame, 1)[0]  # the usual slope of one worker is theirs
 

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from crowdwise.evaluation.guarantee import estimators as double
-from crowdwise.evaluation.guarantee import sequential as needed
-from crowdwise.evaluation.guarantee import sequential as walk
+from crowdwise.evaluation.guarantee import estimators, sequential
 from crowdwise.evaluation.guarantee import sets as conformal
 from crowdwise.evaluation.guarantee.estimators import (
     balanced_draws,
@@ -28,7 +26,7 @@ YES = np.array([0.0, 1.0])
 
 
 def test_clopper_pearson():
-    found = walk.upper(np.array([0, 3, 10]), np.array([59, 200, 400]), 0.05)
+    found = sequential.upper(np.array([0, 3, 10]), np.array([59, 200, 400]), 0.05)
     np.testing.assert_allclose(found, [0.04951, 0.03831, 0.04204], atol=5e-6)
 
 
@@ -36,24 +34,24 @@ def test_the_hypergeometric_of_the_walk():
     """500 tasks, 100 checked, 5 %: 21 + e wrong are one too many for the unchecked; 26 at e = 5."""
     table = hypergeom.cdf(range(5), 500, 26, 100)
     np.testing.assert_allclose(table, [0.00255, 0.02025, 0.07849, 0.19961, 0.37833], atol=5e-6)
-    p = walk.rung_p(*(np.array([x]) for x in (500, 100, 5)), 0.05)
+    p = sequential.step_p_values(*(np.array([x]) for x in (500, 100, 5)), 0.05)
     np.testing.assert_allclose(p, hypergeom.cdf(5, 500, 26, 100))
 
 
 def test_double_sampling():
-    assert double.point(np.array([300.0, 700.0]), np.array([[17.0, 3.0], [4.0, 36.0]]), YES) == pytest.approx(0.675)
+    assert estimators.point(np.array([300.0, 700.0]), np.array([[17.0, 3.0], [4.0, 36.0]]), YES) == pytest.approx(0.675)
 
 
 def test_a_verdict_that_is_the_truth_gives_its_own_share():
     counts = np.diag([12.0, 8.0])
-    assert double.point(np.array([70.0, 30.0]), counts, YES) == pytest.approx(0.3)
-    assert double.explained(np.array([70.0, 30.0]), counts, YES) == pytest.approx(1.0)
+    assert estimators.point(np.array([70.0, 30.0]), counts, YES) == pytest.approx(0.3)
+    assert estimators.explained(np.array([70.0, 30.0]), counts, YES) == pytest.approx(1.0)
 
 
 def test_a_constant_verdict_is_gold_alone():
     counts = np.array([[12.0, 8.0]])
-    assert double.point(np.array([100.0]), counts, YES) == pytest.approx(0.4)
-    assert double.explained(np.array([100.0]), counts, YES) == 0
+    assert estimators.point(np.array([100.0]), counts, YES) == pytest.approx(0.4)
+    assert estimators.explained(np.array([100.0]), counts, YES) == 0
 
 
 def test_permuting_classes_permutes_answers():
@@ -61,26 +59,26 @@ def test_permuting_classes_permutes_answers():
     counts, tasks = rng.integers(0, 9, (3, 3)).astype(float), rng.integers(100, 200, 3).astype(float)
     order = np.array([2, 0, 1])
     for c in range(3):
-        here = double.point(tasks, counts, np.eye(3)[c])
-        there = double.point(tasks[order], counts[np.ix_(order, order)], np.eye(3)[np.argsort(order)[c]])
+        here = estimators.point(tasks, counts, np.eye(3)[c])
+        there = estimators.point(tasks[order], counts[np.ix_(order, order)], np.eye(3)[np.argsort(order)[c]])
         assert here == pytest.approx(there)
 
 
 def test_draws_lie_around_the_point_and_are_seeded():
     tasks, counts = np.array([300.0, 700.0]), np.array([[17.0, 3.0], [4.0, 36.0]])
     for new in (False, True):
-        one, same = (double.draws(tasks, counts, YES, np.random.default_rng(3), new=new) for _ in range(2))
+        one, same = (estimators.draws(tasks, counts, YES, np.random.default_rng(3), new=new) for _ in range(2))
         np.testing.assert_array_equal(one, same)
         assert one.mean() == pytest.approx(0.675, abs=0.02)
         assert ((one >= 0) & (one <= 1)).all()
-    three = double.draws(tasks, np.ones((2, 3)), np.array([1.0, 0.5, 0.0]), np.random.default_rng(3))
+    three = estimators.draws(tasks, np.ones((2, 3)), np.array([1.0, 0.5, 0.0]), np.random.default_rng(3))
     assert three.mean() == pytest.approx(0.5, abs=0.03)
-    assert (double.draws(tasks, np.ones((2, 2)), np.ones(2), np.random.default_rng(3)) == 1).all()
+    assert (estimators.draws(tasks, np.ones((2, 2)), np.ones(2), np.random.default_rng(3)) == 1).all()
 
 
 def test_all_gold_leaves_nothing_open():
     counts = np.array([[3.0, 1.0], [2.0, 4.0]])
-    assert np.ptp(double.draws(counts.sum(axis=1), counts, YES, np.random.default_rng(0))) == 0
+    assert np.ptp(estimators.draws(counts.sum(axis=1), counts, YES, np.random.default_rng(0))) == 0
 
 
 # n, tasks without gold, k; then value, low, high, and the lower end at lambda .5, as ppi-python 0.2.3 prints them
@@ -136,13 +134,15 @@ def test_rogan_gladen():
 
 
 def test_gold_that_is_needed():
-    assert [needed.no_error_seen(a, 0.1) for a in (0.01, 0.02, 0.05, 0.1, 0.2)] == [230, 114, 45, 22, 11]
-    table = [[needed.for_power(a, 0.1, share * a) for a in (0.01, 0.02, 0.05, 0.1, 0.2)] for share in (0.25, 0.5, 0.75)]
+    assert [sequential.no_error_seen(a, 0.1) for a in (0.01, 0.02, 0.05, 0.1, 0.2)] == [230, 114, 45, 22, 11]
+    table = [
+        [sequential.for_power(a, 0.1, share * a) for a in (0.01, 0.02, 0.05, 0.1, 0.2)] for share in (0.25, 0.5, 0.75)
+    ]
     assert table == [[531, 265, 105, 52, 25], [1418, 708, 282, 128, 63], [6356, 3121, 1224, 588, 264]]
-    assert [needed.for_half_width(0.05, 0.3, r) for r in (0, 0.5, 0.75, 0.9)] == [323, 162, 81, 33]
-    assert needed.best_split(0.504, 0.5, 20) == pytest.approx(0.1569, abs=5e-5)
-    assert needed.worth_paying(0.5) == pytest.approx(0.17, abs=0.005)
-    assert needed.worth_paying(0.17) == pytest.approx(0.047, abs=0.001)
+    assert [sequential.for_half_width(0.05, 0.3, r) for r in (0, 0.5, 0.75, 0.9)] == [323, 162, 81, 33]
+    assert sequential.best_split(0.504, 0.5, 20) == pytest.approx(0.1569, abs=5e-5)
+    assert sequential.worth_paying(0.5) == pytest.approx(0.17, abs=0.005)
+    assert sequential.worth_paying(0.17) == pytest.approx(0.047, abs=0.001)
 
 
 def test_conformal_ranks():
@@ -152,41 +152,41 @@ def test_conformal_ranks():
 
 
 def test_rungs_hold_ties_together():
-    threshold, size = walk.ladder(np.array([0.9, 0.9, 0.8, 0.7, 0.7, 0.7]), rungs=6)
+    threshold, size = sequential.ladder(np.array([0.9, 0.9, 0.8, 0.7, 0.7, 0.7]), n_steps=6)
     np.testing.assert_allclose(threshold, [0.9, 0.8, 0.7])
     assert size.tolist() == [2, 3, 6]
-    m, e = walk.on_rungs(threshold, np.array([0.9, 0.7, 0.7]), np.array([True, False, True]))
+    m, e = sequential.counts_per_step(threshold, np.array([0.9, 0.7, 0.7]), np.array([True, False, True]))
     assert (m.tolist(), e.tolist()) == ([1, 1, 3], [1, 1, 2])
-    assert walk.ladder(np.ones(5))[1].tolist() == [5]
-    assert walk.ladder(np.empty(0))[1].tolist() == []
+    assert sequential.ladder(np.ones(5))[1].tolist() == [5]
+    assert sequential.ladder(np.empty(0))[1].tolist() == []
 
 
 @given(st.integers(0, 2**31), st.integers(20, 200))
 def test_more_errors_never_accept_more(seed, n):
     rng = np.random.default_rng(seed)
     confidence = rng.random(600).round(2)
-    threshold, size = walk.ladder(confidence)
+    threshold, size = sequential.ladder(confidence)
     gold = rng.permutation(600)[:n]
     wrong = rng.random(n) < 0.08
     worse = wrong.copy()
     worse[rng.integers(n)] = True
     ends = []
     for each in (wrong, worse):
-        m, e = walk.on_rungs(threshold, confidence[gold], each)
-        ends.append(walk.walk(size, m, e, 0.1, 0.1).last)
+        m, e = sequential.counts_per_step(threshold, confidence[gold], each)
+        ends.append(sequential.fixed_sequence(size, m, e, 0.1, 0.1).last)
     assert ends[1] <= ends[0]
 
 
 def test_everything_checked_and_few_wrong_is_accepted():
     size = np.array([50])
-    assert walk.walk(size, np.array([50]), np.array([3]), 0.05, 0.1).last == 0
+    assert sequential.fixed_sequence(size, np.array([50]), np.array([3]), 0.05, 0.1).last == 0
 
 
 def test_walks_that_speak_of_all_tasks():
     e = np.array([0, 1, 6, 30])
-    assert walk.walk_all(10_000, 200, e, 0.05, 0.1).last == 1
-    assert walk.walk_mean(200, e, 0.05).last == 2
-    assert walk.walk_mean(10, e, 0.05).last == -1
+    assert sequential.fixed_sequence_all(10_000, 200, e, 0.05, 0.1).last == 1
+    assert sequential.risk_control(200, e, 0.05).last == 2
+    assert sequential.risk_control(10, e, 0.05).last == -1
 
 
 def test_samples_are_compared():

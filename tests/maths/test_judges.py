@@ -27,7 +27,7 @@ from crowdwise.judges.maths import (
 from crowdwise.kinds.classes.maths.judges import (
     BIAS,
     NONE,
-    Rows,
+    RaterRows,
     choose_strength,
     divergence,
     fit_stack,
@@ -202,7 +202,7 @@ def test_held_out_raters_are_not_in_what_predicts_them():
     task, rater = np.repeat(np.arange(50), 4), np.tile(np.arange(4), 50)
     label = np.random.default_rng(8).integers(2, size=200)
     counts = np.bincount(task * 2 + label, minlength=100).reshape(50, 2).astype(float)
-    rows = Rows(task, rater, label, np.ones(200), counts)
+    rows = RaterRows(task, rater, label, np.ones(200), counts)
     # Labels are coins, so the more the pool counts, the better; a rater predicted by themselves would turn it round.
     losses = [held_out(rows, a) for a in (0.5, 2.0, 8.0)]
     assert losses[0] > losses[1] > losses[2]
@@ -221,7 +221,7 @@ def test_groups_that_differ_are_found_by_permuting_raters():
     group = (np.arange(20) < 8).astype(np.int64)
     label = (rng.random(1200) < np.where(group[rater] == 1, 0.7, 0.3)).astype(np.int64)
     counts = np.bincount(task * 2 + label, minlength=120).reshape(60, 2).astype(float)
-    rows = Rows(task, rater, label, np.ones(1200), counts)
+    rows = RaterRows(task, rater, label, np.ones(1200), counts)
     gap, p, _, _ = group_difference(rows, group, np.eye(2), np.random.default_rng(0), 199)
     assert gap[1] == pytest.approx(0.4, abs=0.06)
     assert p[1] == pytest.approx(1 / 200)

@@ -14,9 +14,9 @@ from crowdwise.kinds.classes.maths.leave_out import (
     FLOOR,
     N_ESTIMATES,
     ONE,
-    OWN_PRIOR,
     POWERS,
     STRENGTHS,
+    WORKER_PRIOR,
     LeaveOutTables,
     fit_mixture,
     posterior_of,
@@ -99,8 +99,8 @@ def by_loops(votes, q, mixture, gold=None, voice=None, power=1.0):
             for j in range(k):
                 total[j] += x * q[t][j]
                 count[j] += x * q[t][j] * (c == label)
-        own = (hits + OWN_PRIOR * accuracy) / (labels + OWN_PRIOR)
-        share = (missed_here + OWN_PRIOR * wrong_share[label]) / (missed + OWN_PRIOR)
+        own = (hits + WORKER_PRIOR * accuracy) / (labels + WORKER_PRIOR)
+        share = (missed_here + WORKER_PRIOR * wrong_share[label]) / (missed + WORKER_PRIOR)
         out = []
         for j in range(N_ESTIMATES):
             s = STRENGTHS[j % 3]
@@ -224,7 +224,7 @@ def test_the_mixture_takes_for_each_worker_the_estimate_that_predicts_best():
 def power_of(votes):
     """The evidence power under the posterior of `hierarchical`."""
     space = Workspace.of(votes)
-    q = cw.Hierarchical().fit(votes).posterior
+    q = cw.classes.Hierarchical().fit(votes).posterior
     stats = stats_of(space, q)
     tables = LeaveOutTables.of(stats.counts, stats.mass)
     mixture = fit_mixture(predictions(space, q, tables).scores)

@@ -12,7 +12,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.kinds.classes.maths import messages
 from crowdwise.kinds.classes.maths import messages as nodes
-from crowdwise.kinds.classes.maths.messages import Edges, propagate
+from crowdwise.kinds.classes.maths.messages import VoteEdges, propagate
 
 # (task, worker, label) of a graph without loops.
 TREE = ([0, 1, 1, 2, 2, 3, 3, 4], [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 0, 1, 1, 0, 0])
@@ -47,7 +47,7 @@ def test_the_posterior_is_exact_on_a_tree(case):
     k, prior = PRIORS[case]
     votes = cw.Annotations.from_arrays(*TREE, classes=range(k))
     h = np.random.default_rng(1).dirichlet(np.ones(k), 5)
-    found = propagate(Edges.of(votes), prior, np.log(h), tol=1e-12)
+    found = propagate(VoteEdges.of(votes), prior, np.log(h), tol=1e-12)
     assert found.n_iter <= 6
     np.testing.assert_allclose(found.posterior, brute_force(votes, h, prior), atol=1e-10)
 
@@ -56,45 +56,45 @@ def test_the_quadrature_is_exact_for_beta_priors():
     few, many = nodes.one_coin(0.3, 0.8, 2, 2), nodes.one_coin(0.3, 0.8, 2, 60)
     votes = cw.Annotations.from_arrays(*TREE)
     h = np.log(np.random.default_rng(2).dirichlet(np.ones(2), 5))
-    one, other = (propagate(Edges.of(votes), prior, h, tol=1e-12).posterior for prior in (few, many))
+    one, other = (propagate(VoteEdges.of(votes), prior, h, tol=1e-12).posterior for prior in (few, many))
     np.testing.assert_allclose(one, other, atol=1e-10)
 
 
 def test_the_tiny_example_by_hand():
     votes = cw.Annotations.from_arrays([0, 1], [0, 0], [0, 0], classes=[0, 1])
-    found = propagate(Edges.of(votes), nodes.one_coin(2, 1, 2, 2), np.log([[0.9, 0.1], [0.5, 0.5]]))
+    found = propagate(VoteEdges.of(votes), nodes.one_coin(2, 1, 2, 2), np.log([[0.9, 0.1], [0.5, 0.5]]))
     np.testing.assert_allclose(19 * found.posterior, [[18, 1], [14, 5]], atol=1e-10)
 
 
 def test_samples_come_close_to_the_integral():
     votes = cw.Annotations.from_arrays(*TREE)
     h = np.log(np.random.default_rng(3).dirichlet(np.ones(2), 5))
-    exact = propagate(Edges.of(votes), nodes.two_coin(2, 1, 2), h, tol=1e-9).posterior
+    exact = propagate(VoteEdges.of(votes), nodes.two_coin(2, 1, 2), h, tol=1e-9).posterior
     drawn = nodes.dirichlet(2, 1, 2, 200_000, np.random.default_rng(0))
-    assert np.abs(propagate(Edges.of(votes), drawn, h, tol=1e-9).posterior - exact).max() < 1e-3
+    assert np.abs(propagate(VoteEdges.of(votes), drawn, h, tol=1e-9).posterior - exact).max() < 1e-3
 
 
 def test_chunks_change_nothing(monkeypatch):
     crowd = simulate.scenario("one_coin", tasks=100, seed=1)
-    one = cw.BeliefPropagation().fit(crowd.annotations).posterior
+    one = cw.classes.BeliefPropagation().fit(crowd.annotations).posterior
     monkeypatch.setattr(messages, "CHUNK", 50)
-    np.testing.assert_allclose(cw.BeliefPropagation().fit(crowd.annotations).posterior, one, atol=1e-12)
+    np.testing.assert_allclose(cw.classes.BeliefPropagation().fit(crowd.annotations).posterior, one, atol=1e-12)
 
 
 def test_damping_leads_to_the_same_place_and_a_class_prior_can_be_learnt():
     group = [simulate.OneCoin(30, low=0.6, high=0.9)]
     crowd = simulate.crowd(400, 3, group, simulate.PerTask(5), class_prior=[0.7, 0.2, 0.1], seed=1)
-    plain = cw.BeliefPropagation(tol=1e-6).fit(crowd.annotations)
-    damped = cw.BeliefPropagation(tol=1e-6, damping=0.4).fit(crowd.annotations)
+    plain = cw.classes.BeliefPropagation(tol=1e-6).fit(crowd.annotations)
+    damped = cw.classes.BeliefPropagation(tol=1e-6, damping=0.4).fit(crowd.annotations)
     np.testing.assert_allclose(damped.posterior, plain.posterior, atol=1e-4)
-    learnt = cw.BeliefPropagation(learn_class_prior=True).fit(crowd.annotations)
+    learnt = cw.classes.BeliefPropagation(learn_class_prior=True).fit(crowd.annotations)
     np.testing.assert_allclose(learnt.class_prior, [0.7, 0.2, 0.1], atol=0.06)
 
 
 def test_gold_teaches():
     crowd = simulate.crowd(60, 2, [simulate.Adversary(4), simulate.OneCoin(3, low=0.55, high=0.6)], simulate.Dense())
     truth = crowd.truth_table()
-    blind, taught = (cw.BeliefPropagation().fit(crowd.annotations, gold=g) for g in (None, truth.head(20)))
+    blind, taught = (cw.classes.BeliefPropagation().fit(crowd.annotations, gold=g) for g in (None, truth.head(20)))
     rest = truth.tail(40)
     assert cw.evaluate(taught, rest).accuracy > 0.9 > cw.evaluate(blind, rest).accuracy
 
@@ -102,9 +102,9 @@ def test_gold_teaches():
 def test_what_it_refuses():
     votes = cw.Annotations.from_arrays([0, 0], [0, 1], [0, 1], classes=[0, 1, 2])
     with pytest.raises(cw.DataError, match="two classes"):
-        cw.BeliefPropagation(prior="two_coin").fit(votes)
+        cw.classes.BeliefPropagation(prior="two_coin").fit(votes)
     with pytest.raises(cw.ParameterError, match="prior must be"):
-        cw.BeliefPropagation(prior="nothing")
+        cw.classes.BeliefPropagation(prior="nothing")
 
 
 # Sparse regular crowds; python -m benchmarks.quality.bp_mf does the same with 20 seeds.

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths import apply
 from crowdwise.kinds.numbers.maths.apply import row_loglik, without_own
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.simulate import number_crowd
 
 METHODS = {
@@ -27,7 +27,7 @@ every = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 def planted(seed=0, tasks=25, workers=7, per_task=4):
     crowd = number_crowd(tasks, workers, per_task=per_task, slope=0.2, centre=10.0, scale=3.0, seed=seed)
-    return Rows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
+    return NumberRows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
 
 
 @every
@@ -77,7 +77,7 @@ def test_a_task_of_one_worker_is_unknown_without_them(method):
     rows = rows.take(~((rows.task == 0) & (rows.worker != rows.worker[0])))
     fit = method(rows)
     mean, _ = without_own(fit, rows)
-    empty, _ = apply(fit, Rows(rows.task, rows.worker, rows.value, None, rows.n_tasks + 1, rows.n_workers))
+    empty, _ = apply(fit, NumberRows(rows.task, rows.worker, rows.value, None, rows.n_tasks + 1, rows.n_workers))
     assert mean[0] == pytest.approx(empty[-1], abs=1e-9)
 
 
@@ -102,7 +102,7 @@ def test_rows_of_weight_zero_are_not_judged():
     rows, _ = planted(6)
     weight = np.ones(len(rows))
     weight[5] = 0.0
-    weighted = Rows(rows.task, rows.worker, rows.value, weight, rows.n_tasks, rows.n_workers)
+    weighted = NumberRows(rows.task, rows.worker, rows.value, weight, rows.n_tasks, rows.n_workers)
     mean, _ = without_own(numbers.gaussian(weighted), weighted)
     assert np.isnan(mean[5])
     assert np.isfinite(np.delete(mean, 5)).all()

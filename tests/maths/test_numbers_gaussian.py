@@ -9,16 +9,16 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from crowdwise.kinds.numbers import maths as numbers
-from crowdwise.kinds.numbers.maths.gaussian import Workers, biases
-from crowdwise.kinds.numbers.maths.passes import Message, Space, sweep
+from crowdwise.kinds.numbers.maths.gaussian import WorkerPosterior, biases
+from crowdwise.kinds.numbers.maths.passes import Message, ShardedRows, sweep
 from crowdwise.kinds.numbers.maths.precision import Precision
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def planted(seed=0, tasks=40, workers=8, per_task=4, **options):
     crowd = number_crowd(tasks, workers, per_task=per_task, seed=seed, **options)
-    return Rows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
+    return NumberRows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
 
 
 def test_plain_model_equals_a_dense_gaussian():
@@ -40,7 +40,7 @@ def test_plain_model_equals_a_dense_gaussian():
     message = Message(
         unit**2 / fit.spread**2, fit.bias / unit, fit.extra["prior_mean"], 1 / fit.extra["prior_variance"]
     )
-    stats = Space.of(standard, None).accumulate(message)
+    stats = ShardedRows.of(standard, None).accumulate(message)
     precision = message.precision
     rest = rows.per_worker @ (np.log(precision) - np.log(2 * np.pi)) - stats.workers[:, 1] @ precision
     assert stats.tasks[3] + 0.5 * rest - len(rows) * np.log(unit) == pytest.approx(total, abs=1e-9)
@@ -53,7 +53,7 @@ def test_means_are_those_of_the_joint_gaussian_of_tasks_and_biases():
     # Precisions and the spread of biases are held; tasks and biases go their way to the fixed point.
     shape = np.full(m, 10.0)
     precision = Precision(shape, shape / rng.uniform(0.5, 4.0, m), 10.0, 1.0, 1e12)
-    state = Workers(np.zeros(m), np.ones(m), 0.5, precision)
+    state = WorkerPosterior(np.zeros(m), np.ones(m), 0.5, precision)
     for _ in range(600):
         mean, variance, stats = sweep(rows, None, Message(precision.mean, state.bias), compiled=False)
         bias, doubt = biases(state, stats, rows.per_worker, heard, 0.5)
@@ -129,7 +129,7 @@ def test_shards_give_the_same_answer(options):
 
 def test_shards_really_split():
     rows, _ = planted(5, tasks=300)
-    parts = Space.of(rows, None, 7).parts
+    parts = ShardedRows.of(rows, None, 7).parts
     assert len(parts) == 7
     assert sum(len(part) for part, _ in parts) == len(rows)
     assert max(len(part) for part, _ in parts) < len(rows) / 6
@@ -146,7 +146,7 @@ def test_compiled_pass_equals_the_plain_one(slopes, weighted):
     rng = np.random.default_rng(1)
     weight = rng.uniform(0.5, 2.0, len(rows)) if weighted else None
     # Two tasks and a worker are silent.
-    rows = Rows(rows.task + np.int32(1), rows.worker, rows.value, weight, 82, 10)
+    rows = NumberRows(rows.task + np.int32(1), rows.worker, rows.value, weight, 82, 10)
     gold = np.where(np.arange(82) % 5 == 0, np.append(made.truth, [0.0, 0.0]), np.nan)
     q, b, s = rng.uniform(0.5, 2, 10), rng.normal(size=10), rng.normal(1, 0.2, 10)
     message = Message(q, b, 0.3, 0.7, s, q * (s**2 + 0.1), q * s * b) if slopes else Message(q, b, 0.3, 0.7)
@@ -161,7 +161,7 @@ def test_large_crowds_take_the_compiled_pass_and_get_the_same(monkeypatch):
     rows, _ = planted(7, tasks=400, workers=20)
     plain = numbers.gaussian(rows)
     monkeypatch.setattr("crowdwise.kinds.numbers.maths.passes.COMPILED_FROM", 1)
-    assert Space.of(rows, None).compiled
+    assert ShardedRows.of(rows, None).compiled
     np.testing.assert_allclose(numbers.gaussian(rows).mean, plain.mean, rtol=1e-11, atol=1e-11)
 
 
@@ -170,8 +170,14 @@ def test_equal_workers_give_the_mean_and_a_wild_one_is_ignored():
     truth = rng.normal(size=400)
     value = truth[:, None] + rng.normal(0, 0.3, (400, 5))
     value[:, 4] = rng.normal(0, 30, 400)
-    rows = Rows(np.repeat(np.arange(400, dtype=np.int32), 5), np.tile(np.arange(5, dtype=np.int32), 400), value.ravel(),
-                None, 400, 5)  # fmt: skip
+    rows = NumberRows(
+        np.repeat(np.arange(400, dtype=np.int32), 5),
+        np.tile(np.arange(5, dtype=np.int32), 400),
+        value.ravel(),
+        None,
+        400,
+        5,
+    )
     fit = numbers.gaussian(rows)
     np.testing.assert_allclose(fit.mean, value[:, :4].mean(axis=1), atol=0.15)
     assert fit.weight[4] < 0.01 * fit.weight[:4].min()

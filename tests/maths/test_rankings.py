@@ -69,7 +69,7 @@ TIED = ["a>b>c>d", "b=c>a>d", "a>d=c", "d>...", "c>a=b=d", "a=b=c=d", "b>a>...",
 
 
 def tied():
-    return rows_of(cw.ranking_votes([1] * 8, [*"uvwxyzst"], TIED))[0]
+    return rows_of(cw.rankings.ranking_votes([1] * 8, [*"uvwxyzst"], TIED))[0]
 
 
 @pytest.mark.parametrize("make", [rows, lambda: rows("top"), tied], ids=["whole", "top three", "ties and gaps"])
@@ -102,7 +102,7 @@ def test_plackett_luce_is_where_an_independent_optimiser_ends(make):
         return np.array([(loss(score + h * e) - loss(score - h * e)) / (2 * h) for e in np.eye(len(score))])
 
     other = minimize(loss, np.zeros(data.n_entries), jac=slope, method="BFGS", options={"gtol": 1e-8}).x
-    found = cw.PlackettLuce(strength=strength, spread=0.0, tol=1e-15).solve(data, None)
+    found = cw.rankings.PlackettLuce(strength=strength, spread=0.0, tol=1e-15).solve(data, None)
     np.testing.assert_allclose(found.score, other, atol=1e-6)
 
 
@@ -115,7 +115,7 @@ def test_mallows_normaliser_counts_all_orders(n):
 
 
 def test_distances_between_rankings():
-    votes = cw.ranking_votes([1] * 5, [*"abcde"], ["x>y>z", "z>y>x", "x>z>y", "x=y>z", "u>v"])
+    votes = cw.rankings.ranking_votes([1] * 5, [*"abcde"], ["x>y>z", "z>y>x", "x>z>y", "x=y>z", "u>v"])
     at = {name: i for i, name in enumerate(votes.workers.to_list())}
     pairs = [("a", "a", 0.0), ("a", "b", 1.0), ("a", "c", 1 / 3), ("a", "d", 1 / 6), ("a", "e", 0.5)]
     for one, two, expected in pairs:

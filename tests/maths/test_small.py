@@ -70,7 +70,7 @@ def test_known_truth_gives_the_beta_posterior():
 
     right = np.array([1.0] * 8 + [0.0] * 2 + [1.0] * 90)
     worker = np.array([0] * 10 + [1] * 90, dtype=np.int32)
-    skill = worker_skill(worker, right, 2, known=np.ones(100, dtype=bool))
+    skill = worker_skill(worker, right, 2, is_gold=np.ones(100, dtype=bool))
     crowd = 0.98
     # Mean with the crowd's prior, and the interval of the Beta with all ten observations.
     mean = (8 + 2 * crowd) / 12
@@ -83,8 +83,8 @@ def test_known_truth_gives_the_beta_posterior():
 def test_doubt_widens_the_interval():
     worker = np.zeros(40, dtype=np.int32)
     known = np.ones(40, dtype=bool)
-    sure = worker_skill(worker, np.repeat([1.0, 0.0], [30, 10]), 1, known=known)
-    unsure = worker_skill(worker, np.full(40, 0.75), 1, known=known)
+    sure = worker_skill(worker, np.repeat([1.0, 0.0], [30, 10]), 1, is_gold=known)
+    unsure = worker_skill(worker, np.full(40, 0.75), 1, is_gold=known)
     assert unsure.high[0] - unsure.low[0] > 2 * (sure.high[0] - sure.low[0])
 
 

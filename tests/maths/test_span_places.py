@@ -7,7 +7,15 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.spans.maths import MORE_THAN_ANYWHERE, between_ends, by_place, cells, places, span_rows, worker_f1
+from crowdwise.kinds.spans.maths import (
+    MORE_THAN_ANYWHERE,
+    agreement_by_place,
+    cells,
+    places,
+    span_rows,
+    units_between_ends,
+    worker_f1,
+)
 from crowdwise.kinds.spans.simulate import span_crowd
 
 
@@ -26,13 +34,13 @@ def test_elsewhere_is_a_count_place_by_place():
     extent = np.array([20, 31, 9, 40])
     start = np.array([rng.integers(0, extent[t] - 4) for t in np.repeat(np.arange(4), 3)])
     rows, _ = span_rows(np.repeat(np.arange(4), 3), start, start + 4, np.zeros(12, dtype=int), 4)
-    units = between_ends(rows, np.arange(4), 4, extent)
+    units = units_between_ends(rows, np.arange(4), 4, extent)
     mark = rng.random(len(units))
     full = [np.repeat(mark[units.task == t], units.length[units.task == t]) for t in range(4)]
     for side, way in zip(places(units), ("begin", "end"), strict=True):
         every = [counted(full, extent, t, way) for t in range(4)]
         want = [every[t][a:b].sum() for t, a, b in zip(units.task, units.start, units.end, strict=True)]
-        np.testing.assert_allclose(side.elsewhere(mark), want, atol=1e-12)
+        np.testing.assert_allclose(side.marked_elsewhere(mark), want, atol=1e-12)
 
 
 def test_marks_at_one_place_are_explained_and_others_are_not():
@@ -44,9 +52,9 @@ def test_marks_at_one_place_are_explained_and_others_are_not():
     row = np.arange(4 * n)
     rows, _ = span_rows(row, start, start + 5, np.zeros(4 * n, dtype=int), 4 * n)
     task, worker = row // 4, (row % 4).astype(np.int32)
-    units = between_ends(rows, task, n, np.full(n, 100))
+    units = units_between_ends(rows, task, n, np.full(n, 100))
     weight = np.where(worker == 3, 1.5, 1.0) + np.where(worker == 0, 2.0, 0.0)  # the beginnings are voted for
-    found = by_place(
+    found = agreement_by_place(
         cells(rows, task, units), weight, units, 1, worker, 4, np.ones(4 * n, bool), np.full(len(units), -1),
         places(units),
     )  # fmt: skip

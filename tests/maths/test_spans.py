@@ -9,24 +9,24 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.kinds.spans.fitting import cut, layer, unit_annotations
+from crowdwise.kinds.spans.fitting import cut_texts, span_layer, unit_annotations
 from crowdwise.kinds.spans.maths import (
     ChainData,
     Units,
     allowed,
-    apart,
-    between_ends,
     bsc,
     cells,
     counts,
+    e_step,
+    f1_distance,
+    has_overlapping_tags,
     hmm_crowd,
-    nested,
-    pass_,
+    marked_lengths,
     ratios,
-    shared,
+    shared_lengths,
     shares_of_states,
     span_rows,
-    totals,
+    units_between_ends,
     viterbi,
 )
 
@@ -47,12 +47,12 @@ def places(rows, r):
 def test_overlaps_are_those_of_sets_of_places():
     a, b = some_rows(seed=1), some_rows(seed=2)
     both = [len(places(a, r) & places(b, r)) for r in range(len(a))]
-    assert shared(a, b).tolist() == both
-    assert totals(a).tolist() == [len(places(a, r)) for r in range(len(a))]
+    assert shared_lengths(a, b).tolist() == both
+    assert marked_lengths(a).tolist() == [len(places(a, r)) for r in range(len(a))]
     i, j = np.arange(len(a) - 1), np.arange(1, len(a))
     every = [places(a, r) for r in range(len(a))]
     want = [1 - 2 * len(x & y) / max(len(x) + len(y), 1) for x, y in pairwise(every)]
-    np.testing.assert_allclose(apart(a, i, j), want)
+    np.testing.assert_allclose(f1_distance(a, i, j), want)
 
 
 def test_spans_of_a_row_and_tag_never_overlap():
@@ -62,17 +62,17 @@ def test_spans_of_a_row_and_tag_never_overlap():
             own = rows.only(t)
             s = slice(own.offsets[r], own.offsets[r + 1])
             assert (own.start[s][1:] >= own.end[s][:-1]).all()
-    assert nested(rows).any()
-    assert not nested(rows.only(0)).any()
+    assert has_overlapping_tags(rows).any()
+    assert not has_overlapping_tags(rows.only(0)).any()
 
 
 def test_units_between_ends_are_exact():
     rows = some_rows(tags=1, seed=4)
     task = np.arange(len(rows)) // 4
-    units = between_ends(rows, task, 10, np.full(10, 50))
+    units = units_between_ends(rows, task, 10, np.full(10, 50))
     said = cells(rows, task, units)
     marked = np.bincount(said.row, weights=units.length[said.unit] * (said.label > 0), minlength=len(rows))
-    np.testing.assert_array_equal(marked, totals(rows))
+    np.testing.assert_array_equal(marked, marked_lengths(rows))
     assert (np.bincount(units.task, weights=units.length) == 50).all()
 
 
@@ -109,7 +109,7 @@ def test_forward_backward_is_enumeration(previous):
     start, move = np.where(first, rng.random(k), 0), np.where(then, rng.random((k, k)), 0)
     start, move = start / start.sum(), move / move.sum(axis=1, keepdims=True)
     q = np.zeros((7, k))
-    loglik, count, begins, steps = pass_(data, np.log(a), start, move, q)
+    loglik, count, begins, steps = e_step(data, np.log(a), start, move, q)
     total, want, want_count, want_steps, want_begins = (
         0.0,
         np.zeros((7, k)),
@@ -154,7 +154,7 @@ def test_forward_backward_is_enumeration(previous):
 def test_hmm_with_uniform_moves_is_dawid_skene_with_a_uniform_prior(rounds):
     """The same posterior after as many rounds from the same start."""
     crowd = cw.simulate.scenario("spans_plain", tasks=30, workers=6, labels=4, seed=3)
-    work = layer(crowd.votes, cut(crowd.votes, None, True), None, None)
+    work = span_layer(crowd.votes, cut_texts(crowd.votes, None, True), None, None)
     shares = shares_of_states(work.chain, 0.0)
     found = hmm_crowd(work.chain, smoothing=0.5, learn_moves=False, max_iter=rounds, tol=0.0, start=shares)
     votes = unit_annotations(work, "states")
@@ -193,7 +193,7 @@ def test_both_fits_climb():
 
 
 def test_no_texts_at_all():
-    votes = cw.span_votes([1, 2], ["a", "b"], [[], []])
+    votes = cw.spans.span_votes([1, 2], ["a", "b"], [[], []])
     for name in cw.methods("spans"):
         assert cw.method(name).fit(votes).to_table()["spans"].to_list() == ["[]", "[]"]
     assert pl.DataFrame(votes.to_frame()).height == 2

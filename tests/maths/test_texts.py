@@ -13,7 +13,7 @@ from crowdwise.kinds.texts.maths import (
     edit_counts,
     edit_distance,
     gleu,
-    middle,
+    medoid_rows,
     pairs_within,
     voted_words,
     weights_of,
@@ -64,7 +64,11 @@ def test_pairs_and_the_middle():
     offsets = np.array([0, 3, 3, 4])
     i, j = pairs_within(offsets)
     assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
-    assert middle(offsets, np.array([2.0, 1.0, 1.0, 0.0]), np.ones(4), np.array([5, 7, 6, 1])).tolist() == [2, -1, 3]
+    assert medoid_rows(offsets, np.array([2.0, 1.0, 1.0, 0.0]), np.ones(4), np.array([5, 7, 6, 1])).tolist() == [
+        2,
+        -1,
+        3,
+    ]
 
 
 @pytest.mark.parametrize("plain", [False, True])

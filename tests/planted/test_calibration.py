@@ -18,7 +18,7 @@ def runs(request):
     for seed in range(SEEDS):
         group = simulate.OneCoin(60, low=0.2, high=0.95, beta=(4.0, 2.5))
         crowd = simulate.crowd(1000, 4, [group], simulate.PerTask(request.param), seed=seed)
-        result = cw.Hierarchical().fit(crowd.annotations)
+        result = cw.classes.Hierarchical().fit(crowd.annotations)
         found.append((crowd, result, cw.evaluate(result, crowd.truth_table())))
     return request.param, found
 

@@ -18,7 +18,7 @@ from crowdwise.kinds.comparisons.workers import flag_comparisons
 def flagged(seed, shares):
     """Flagged workers, and what each was planted as."""
     crowd = PlantedComparisons(comparison_crowd(300, 30, per_task=8, slope=0.4, **shares, seed=seed))
-    found = flag_comparisons(crowd.votes, cw.Tournament().fit(crowd.votes))
+    found = flag_comparisons(crowd.votes, cw.comparisons.Tournament().fit(crowd.votes))
     planted = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
     return {flag.worker for flag in found if flag.name != "unknown"}, planted
 
@@ -38,11 +38,11 @@ def test_crowd_bt_finds_the_coin_and_the_adversary():
     gains = []
     for seed in range(5):
         rows, score, _ = mixture(seed)
-        found = cw.CrowdBT().solve(rows, None)
+        found = cw.comparisons.CrowdBT().solve(rows, None)
         assert found.reliability[9] < 0.25
         assert 0.3 < found.reliability[8] < 0.7
         assert found.reliability[:8].min() > 0.7
-        plain = cw.BradleyTerry().solve(rows, None).score
+        plain = cw.comparisons.BradleyTerry().solve(rows, None).score
         gains.append(kendalltau(found.score, score).statistic - kendalltau(plain, score).statistic)
         assert kendalltau(found.score, score).statistic > 0.8
     assert np.mean(gains) > 0.02
@@ -52,7 +52,7 @@ def test_errors_fall_with_more_answers():
     errors = []
     for n in (1000, 4000, 16000):
         rows, score, trust = mixture(0, n=n)
-        found = cw.CrowdBT(strength=0.1).solve(rows, None)
+        found = cw.comparisons.CrowdBT(strength=0.1).solve(rows, None)
         errors.append((np.abs(found.score - score + score.mean()).mean(), np.abs(found.reliability - trust).mean()))
     assert errors[0][0] > errors[1][0] > errors[2][0]
     assert errors[0][1] > errors[2][1]
@@ -60,7 +60,7 @@ def test_errors_fall_with_more_answers():
 
 def test_a_crowd_in_which_most_are_reversed_is_read_the_way_most_see_it():
     crowd = cw.simulate.scenario("comparisons_plain", tasks=300, workers=20, seed=3)
-    found = cw.CrowdBT().fit(crowd.votes)
+    found = cw.comparisons.CrowdBT().fit(crowd.votes)
     assert np.mean(found.reliability > 0.5) > 0.9
 
 
@@ -69,7 +69,7 @@ def test_intervals_and_places_hold(name):
     inside, places = [], []
     for seed in range(8):
         crowd = cw.simulate.scenario(name, tasks=400, workers=30, labels=5, seed=seed)
-        found = cw.Tournament().fit(crowd.votes)
+        found = cw.comparisons.Tournament().fit(crowd.votes)
         true = crowd.truth - crowd.truth.mean()
         inside.append(np.mean((found.score_low <= true) & (true <= found.score_high)))
         rank = np.argsort(np.argsort(-true)) + 1
@@ -96,9 +96,9 @@ def test_bad_workers_are_flagged_and_honest_ones_are_not():
 
 
 def test_a_million_answers_take_seconds():
-    cw.CrowdBT(max_iter=1).solve(large(False), None)
-    cw.Davidson(max_iter=1).solve(large(True), None)
-    for method, ties in ((cw.CrowdBT(), False), (cw.Davidson(), True)):
+    cw.comparisons.CrowdBT(max_iter=1).solve(large(False), None)
+    cw.comparisons.Davidson(max_iter=1).solve(large(True), None)
+    for method, ties in ((cw.comparisons.CrowdBT(), False), (cw.comparisons.Davidson(), True)):
         data = large(ties)
         floor = min(_spent(lambda: np.bincount(data.left, data.left * 0.5, 10_000)) for _ in range(5))  # noqa: B023
         began = time.process_time()

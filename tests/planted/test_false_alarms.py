@@ -34,13 +34,13 @@ def good_and_guessers(k, seed, n=300, good=20, bad=10):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_good_workers_among_guessers_are_no_ring_where_classes_are_many(k, seed):
     votes, truth = good_and_guessers(k, seed)
-    result = cw.Hierarchical().fit(votes)
+    result = cw.classes.Hierarchical().fit(votes)
     flags = workers.collusion_flags(votes, result) + workers.spammer_flags(votes, result)
     assert not [f for f in flags if f.worker < 20]
     assert not [name for group in workers.dependence_groups(votes) for name in group]
     before = (result.posterior.argmax(axis=1) == truth).mean()
     out = workers.drop_flagged(votes, flags)
-    assert (cw.Hierarchical().fit(out.annotations).posterior.argmax(axis=1) == truth).mean() >= before - 0.01
+    assert (cw.classes.Hierarchical().fit(out.annotations).posterior.argmax(axis=1) == truth).mean() >= before - 0.01
 
 
 @pytest.mark.parametrize("kind", ["sd 1", "sd 2"])
@@ -49,7 +49,7 @@ def test_hard_and_tempting_tasks_make_no_ring(k, kind):
     """GLAD's own crowds: who is good errs on the same hard tasks as others who are good."""
     for seed in (DENSE, DENSE_TEMPTED):
         votes, _ = independent(k, kind, seed)
-        assert workers.collusion_flags(votes, cw.Hierarchical().fit(votes)) == []
+        assert workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes)) == []
 
 
 def test_all_flags_together_stay_below_two_in_a_thousand():
@@ -80,7 +80,7 @@ def test_copiers_stand_out_where_tasks_are_hard_too():
         taken = rng.random(votes.n_tasks) < 0.95
         said[taken, copier] = said[taken, 39]
     changed = cw.Annotations.from_arrays(votes.task, votes.worker, said[votes.task, votes.worker])
-    flags = workers.collusion_flags(changed, cw.Hierarchical().fit(changed))
+    flags = workers.collusion_flags(changed, cw.classes.Hierarchical().fit(changed))
     assert {f.worker for f in flags} == {39, 40, 41, 42}
 
 
@@ -100,7 +100,7 @@ def test_who_labels_alone_is_no_guesser():
                 worker.append((w + 1 + rng.integers(58)) % 60)
                 said.append(true if rng.random() < 0.6 else rng.integers(k))
     votes = cw.Annotations.from_arrays(task, worker, said, duplicates="first")
-    flags = workers.spammer_flags(votes, cw.Hierarchical().fit(votes))
+    flags = workers.spammer_flags(votes, cw.classes.Hierarchical().fit(votes))
     assert len([f for f in flags if f.name in ("random", "constant")]) <= 1
 
 
@@ -109,7 +109,9 @@ def test_intervals_of_spammer_scores_cover_where_classes_are_many(k, labels):
     inside = []
     for seed in range(6):
         crowd = simulate.crowd(300, k, [simulate.OneCoin(20, low=0.55, high=0.95)], simulate.PerTask(labels), seed=seed)
-        score, low, high = spammer_scores(Judgement(crowd.annotations, cw.Hierarchical().fit(crowd.annotations)))
+        score, low, high = spammer_scores(
+            Judgement(crowd.annotations, cw.classes.Hierarchical().fit(crowd.annotations))
+        )
         true = spammer_score(crowd.confusion)
         inside += ((low <= true) & (true <= high)).tolist()
         assert ((low <= score) & (score <= high)).all()

@@ -8,7 +8,7 @@ from benchmarks.workers.flags import auc, ring, spammer_crowd
 
 import crowdwise as cw
 from crowdwise import simulate, workers
-from crowdwise.kinds.classes.workers.copying import suspicion
+from crowdwise.kinds.classes.workers.copying import estimate_spammers
 from crowdwise.kinds.classes.workers.dependence import shared_signal
 from crowdwise.kinds.classes.workers.judgement import Judgement
 
@@ -23,9 +23,9 @@ def test_spammers_stand_out_as_far_as_the_truth_itself_would_tell(k, prior):
     for seed in range(3):
         crowd, votes = spammer_crowd(k, prior, seed)
         bad = np.array([kind in ("guesser", "constant") for kind in crowd.kind])
-        result = cw.Hierarchical().fit(votes)
-        found = suspicion(votes, Judgement(votes, result).others)
-        ceiling = suspicion(votes, np.eye(k)[crowd.truth[votes.task]])
+        result = cw.classes.Hierarchical().fit(votes)
+        found = estimate_spammers(votes, Judgement(votes, result).others)
+        ceiling = estimate_spammers(votes, np.eye(k)[crowd.truth[votes.task]])
         scores.append((auc(found.log_odds, bad), auc(ceiling.log_odds, bad)))
         hit = caught(workers.spammer_flags(votes, result), votes, ("constant", "random"))
         honest.append(hit[~bad].mean())
@@ -40,7 +40,7 @@ def test_spammers_stand_out_as_far_as_the_truth_itself_would_tell(k, prior):
 def test_flags_name_what_a_spammer_does_and_show_tasks():
     crowd = simulate.scenario("class_constant", tasks=300, workers=15, seed=2)
     votes = crowd.annotations
-    flags = workers.spammer_flags(votes, cw.Hierarchical().fit(votes))
+    flags = workers.spammer_flags(votes, cw.classes.Hierarchical().fit(votes))
     assert {f.name for f in flags} == {"constant"}
     assert {f.worker for f in flags} == {
         w for w, kind in zip(votes.workers, crowd.kind, strict=True) if kind == "constant"
@@ -65,13 +65,13 @@ def test_who_errs_on_purpose_is_adversarial_and_no_spammer():
 def test_rings_and_copiers_are_found(kind, share):
     crowd, bad = ring(kind, share, 10, seed=1)
     votes = crowd.annotations
-    flags = workers.collusion_flags(votes, cw.Hierarchical().fit(votes))
+    flags = workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes))
     hit = caught(flags, votes, ("colluding", "copying"))
     assert hit[bad].mean() >= 0.9
     assert hit[~bad].sum() <= 0.05 * hit.sum()
     assert {f.name for f in flags} == {"colluding" if kind == "colluders" else "copying"}
     first = flags[0]
-    assert "common tasks, where workers on their own would on" in first.evidence
+    assert "common tasks, where independent workers would on" in first.evidence
     assert first.false_alarms < 0.002
     assert set(first.partners) <= set(votes.workers.gather(np.flatnonzero(bad)))
     assert first.p_value < 0.001
@@ -81,7 +81,7 @@ def test_good_workers_who_agree_are_left_alone():
     votes = simulate.crowd(
         2000, 3, [simulate.OneCoin(30, low=0.85, high=0.97)], simulate.PerTask(8), seed=5
     ).annotations
-    assert workers.collusion_flags(votes, cw.Hierarchical().fit(votes)) == []
+    assert workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes)) == []
     assert workers.agreement_outliers(votes) == []
     assert workers.robust_outliers(votes) == []
     assert workers.dependence_groups(votes) == ()
@@ -89,7 +89,7 @@ def test_good_workers_who_agree_are_left_alone():
 
 def test_hard_tasks_that_mislead_everybody_make_no_ring():
     votes = simulate.scenario("hard_tasks", tasks=1500, workers=30, labels=6, seed=6).annotations
-    flagged = workers.collusion_flags(votes, cw.Hierarchical().fit(votes))
+    flagged = workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes))
     assert len(flagged) <= 1
 
 
@@ -116,10 +116,10 @@ def test_groups_feed_the_group_aware_method():
     groups = workers.dependence_groups(votes)
     assert len(groups) == 1
     assert set(groups[0]) == set(votes.workers[3:])
-    accuracy = cw.evaluate(cw.GroupAware(groups=groups).fit(votes), crowd.truth_table()).accuracy
+    accuracy = cw.evaluate(cw.classes.GroupAware(groups=groups).fit(votes), crowd.truth_table()).accuracy
     assert accuracy > 0.9
     # Although the copies outvote the experts, it is the copies who are flagged.
-    flags = workers.collusion_flags(votes, cw.Hierarchical().fit(votes))
+    flags = workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes))
     assert not caught(flags, votes, ("colluding", "copying"))[:3].any()
 
 
@@ -148,8 +148,8 @@ def test_removal_by_covariance_reaches_the_tutorials_figures(name, vote, em):
 def test_copiers_who_met_seldom_are_found_as_a_group(seed):
     crowd, bad = ring("copiers", 5 / 60, 5, seed)
     votes = crowd.annotations
-    flags = workers.collusion_flags(votes, cw.Hierarchical().fit(votes))
+    flags = workers.collusion_flags(votes, cw.classes.Hierarchical().fit(votes))
     assert caught(flags, votes, ("copying",)).tolist() == bad.tolist()
     assert all(f.p_value < 0.001 for f in flags)
     honest = ring("none", 0.0, 5, seed)[0].annotations
-    assert workers.collusion_flags(honest, cw.Hierarchical().fit(honest)) == []
+    assert workers.collusion_flags(honest, cw.classes.Hierarchical().fit(honest)) == []

@@ -9,7 +9,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.classes.maths.graphs import Graph, settle
+from crowdwise.kinds.classes.maths.graphs import Graph, mean_field
 
 
 @pytest.mark.parametrize(("name", "gain"), [("linked_plain", 0.05), ("linked_loose", 0.0), ("linked_clean", 0.25)])
@@ -33,10 +33,10 @@ def test_mean_field_is_near_the_marginals_of_small_graphs():
     graph = Graph(one, two, np.ones(5), n)
     log_p = rng.normal(size=(n, k))
     states = np.indices((k,) * n).reshape(n, -1)
-    mean = settle(graph, log_p, np.full((n, k), 0.5), strength, 200).mean(axis=0)
+    mean = mean_field(graph, log_p, np.full((n, k), 0.5), strength, 200).mean(axis=0)
     weight = log_p[np.arange(n)[:, None], states].sum(axis=0) + strength * (states[one] == states[two]).sum(axis=0)
     weight -= strength * (graph.degree[:, None] * mean[states]).sum(axis=0)  # the field is centred
     p = np.exp(weight - weight.max())
     exact = np.array([[p[states[i] == c].sum() for c in range(k)] for i in range(n)]) / p.sum()
-    found = settle(graph, log_p, np.full((n, k), 0.5), strength, 200)
+    found = mean_field(graph, log_p, np.full((n, k), 0.5), strength, 200)
     assert np.abs(found - exact).mean() < 0.02

@@ -16,7 +16,7 @@ def planted(n, k, seed=3):
 
 @pytest.mark.parametrize(
     ("method", "k"),
-    [(cw.SML(), 2), (cw.CNMF(), 3), (cw.Tensor(), 3), (cw.SpectralDS(em_steps=0), 3)],
+    [(cw.classes.SML(), 2), (cw.classes.CNMF(), 3), (cw.classes.Tensor(), 3), (cw.classes.SpectralDS(em_steps=0), 3)],
     ids=lambda x: getattr(x, "name", x),
 )
 def test_confusions_are_recovered_better_with_more_tasks(method, k):
@@ -33,14 +33,16 @@ def test_one_coin_skills_are_recovered_from_agreement():
     errors = []
     for n in (300, 3000, 30000):
         crowd = simulate.crowd(n, 3, [simulate.OneCoin(15, low=0.4, high=0.9)], simulate.PerTask(5), seed=1)
-        weight = cw.PGD().fit(crowd.annotations).extra["vote_weight"]
+        weight = cw.classes.PGD().fit(crowd.annotations).extra["vote_weight"]
         accuracy = 1 / (1 + 2 * np.exp(-weight))
         errors.append(float(np.abs(accuracy - np.einsum("wkk->w", crowd.confusion) / 3).mean()))
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.01
 
 
-@pytest.mark.parametrize("method", [cw.MultiSPA(em_steps=0), cw.SymNMF(em_steps=0)], ids=lambda x: x.name)
+@pytest.mark.parametrize(
+    "method", [cw.classes.MultiSPA(em_steps=0), cw.classes.SymNMF(em_steps=0)], ids=lambda x: x.name
+)
 def test_corners_come_close_where_experts_are_nearly_pure(method):
     """Not ever closer: with experts at .9 to .98 the corners themselves are a little off."""
     crowd = planted(12500, 3)

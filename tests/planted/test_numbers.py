@@ -10,14 +10,14 @@ from benchmarks.numbers.flags import MIXED, counts
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gaussian_interval
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.maths.workers import quality
 from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def planted(seed, tasks=1600, workers=40, per_task=5, **options):
     crowd = number_crowd(tasks, workers, per_task=per_task, seed=seed, **options)
-    return Rows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
+    return NumberRows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ def test_biases_and_scales_are_found_and_the_errors_fall():
 @pytest.mark.parametrize("name", ["ordered_constants", "ordered_random", "ordered_reversed"])
 def test_who_does_not_climb_the_ladder_is_found(name):
     crowd = simulate.scenario(name, tasks=400, workers=30, labels=6, seed=1)
-    spammer = cw.OrdinalTypes().fit(crowd.votes).extra["spammer"] > 0.5
+    spammer = cw.ordered.OrdinalTypes().fit(crowd.votes).extra["spammer"] > 0.5
     honest = np.array(crowd.kind) == "honest"
     assert spammer[~honest].mean() >= 0.8
     assert not spammer[honest].any()

@@ -16,7 +16,7 @@ def flagged(seed, shares):
     rng = np.random.default_rng(seed)
     tasks, workers, each, items = (int(rng.choice(c)) for c in ([20, 60], [12, 25], [4, 8], [4, 6, 10]))
     crowd = PlantedRankings(ranking_crowd(tasks, workers, per_task=each, items=items, heat=0.4, **shares, seed=seed))
-    flags = flag_rankings(crowd.votes, cw.Podium().fit(crowd.votes))
+    flags = flag_rankings(crowd.votes, cw.rankings.Podium().fit(crowd.votes))
     names = {flag.worker: flag.name for flag in flags if flag.name != "unknown"}
     out = Counter()
     for worker, kind in zip(crowd.votes.workers.to_list(), crowd.kind, strict=True):
@@ -39,7 +39,7 @@ def test_a_crowd_with_shufflers_and_reversed_workers():
 
 def test_temperatures_tell_who_guesses_and_who_is_reversed():
     crowd = cw.simulate.scenario("rankings_mixed", tasks=120, workers=20, labels=6, seed=1)
-    heat, kind = cw.PlackettLuce().fit(crowd.votes).temperature, np.array(crowd.kind)
+    heat, kind = cw.rankings.PlackettLuce().fit(crowd.votes).temperature, np.array(crowd.kind)
     assert heat[kind == "reversed"].max() < -0.3
     assert np.abs(heat[kind == "random"]).max() < 0.4
     assert heat[kind == "honest"].min() > 0.5
@@ -49,7 +49,7 @@ def test_errors_fall_with_more_rankings():
     taus = []
     for labels in (3, 8, 20):
         crowd = cw.simulate.scenario("rankings_plain", tasks=20, workers=30, labels=labels, seed=0)
-        taus.append(cw.evaluate(cw.Podium().fit(crowd.votes), crowd.truth_table()).kendall)
+        taus.append(cw.evaluate(cw.rankings.Podium().fit(crowd.votes), crowd.truth_table()).kendall)
     assert taus[0] < taus[1] < taus[2]
 
 
@@ -69,7 +69,7 @@ def test_places_hold_the_true_ones():
     right = []
     for seed in range(4):
         crowd = cw.simulate.scenario("rankings_plain", tasks=20, workers=20, labels=10, seed=seed)
-        found = cw.PlackettLuce().fit(crowd.votes)
+        found = cw.rankings.PlackettLuce().fit(crowd.votes)
         rank = np.argsort(np.argsort(-crowd.truth, axis=1), axis=1).ravel() + 1
         inside = (found.rank_low <= rank) & (rank <= found.rank_high)
         right += inside.reshape(20, 8).all(axis=1).tolist()

@@ -28,7 +28,7 @@ def confusion_error(result, crowd):
     return float(((result.confusion - crowd.confusion) ** 2).sum() / (len(crowd.confusion) * crowd.confusion.shape[1]))
 
 
-@pytest.mark.parametrize("method", [cw.DawidSkene(smoothing=0.1), cw.Hierarchical()])
+@pytest.mark.parametrize("method", [cw.DawidSkene(smoothing=0.1), cw.classes.Hierarchical()])
 def test_confusions_are_recovered_better_with_more_tasks(method):
     errors = []
     for n in (500, 2000, 8000):
@@ -58,17 +58,17 @@ def test_constant_spammers_mislead_the_vote_but_not_the_model():
     groups = [simulate.OneCoin(12, low=0.6, high=0.9), simulate.Constant(18, label=0)]
     crowd = simulate.crowd(2000, 3, groups, simulate.PerTask(8), seed=0)
     assert accuracy(cw.MajorityVote(), crowd) < 0.6
-    assert accuracy(cw.Hierarchical(), crowd) > oracle(crowd) - 0.02
+    assert accuracy(cw.classes.Hierarchical(), crowd) > oracle(crowd) - 0.02
 
 
 def test_consistent_adversaries_are_inverted():
     groups = [simulate.OneCoin(14, low=0.7, high=0.9), simulate.Adversary(8, p=0.05)]
     crowd = simulate.crowd(2000, 4, groups, simulate.PerTask(6), seed=0)
-    model, vote = cw.Hierarchical().fit(crowd.annotations), cw.MajorityVote()
+    model, vote = cw.classes.Hierarchical().fit(crowd.annotations), cw.MajorityVote()
     assert cw.evaluate(model, crowd.truth_table()).accuracy > accuracy(vote, crowd) + 0.05
     # Without the adversaries the model would be worse: they are read, not ignored.
     honest = crowd.annotations.select(workers=crowd.annotations.workers[:14])
-    alone = cw.evaluate(cw.Hierarchical().fit(honest), crowd.truth_table()).accuracy
+    alone = cw.evaluate(cw.classes.Hierarchical().fit(honest), crowd.truth_table()).accuracy
     assert cw.evaluate(model, crowd.truth_table()).accuracy > alone
 
 
@@ -77,7 +77,7 @@ def test_few_labels_per_worker_are_where_shrinkage_pays():
     gains = []
     for seed in range(3):
         crowd = simulate.crowd(1000, 5, [group], simulate.PerTask(4), seed=seed)
-        gains.append(accuracy(cw.Hierarchical(), crowd) - accuracy(cw.DawidSkene(), crowd))
+        gains.append(accuracy(cw.classes.Hierarchical(), crowd) - accuracy(cw.DawidSkene(), crowd))
     assert np.mean(gains) > 0.02
 
 
@@ -85,8 +85,8 @@ def test_gold_teaches():
     crowd = simulate.crowd(600, 3, [simulate.OneCoin(10, low=0.25, high=0.5)], simulate.PerTask(5), seed=5)
     gold = crowd.truth_table().head(200)
     rest = crowd.truth_table().tail(400)
-    without = cw.evaluate(cw.Hierarchical().fit(crowd.annotations), rest).accuracy
-    with_gold = cw.evaluate(cw.Hierarchical().fit(crowd.annotations, gold=gold), rest).accuracy
+    without = cw.evaluate(cw.classes.Hierarchical().fit(crowd.annotations), rest).accuracy
+    with_gold = cw.evaluate(cw.classes.Hierarchical().fit(crowd.annotations, gold=gold), rest).accuracy
     assert with_gold > without
 
 

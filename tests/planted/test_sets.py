@@ -25,7 +25,7 @@ def test_the_joint_model_is_above_classes_by_themselves(classes):
 
 def errors(tasks: int) -> float:
     crowd = PlantedSets(set_crowd(tasks, 20, 8, per_task=5, size=2.0, seed=3))
-    found = cw.JointSets().fit(crowd.votes).picture
+    found = cw.sets.JointSets().fit(crowd.votes).worker_summary
     return float(np.abs(found.hits - crowd.planted.hits).mean() + np.abs(found.alarms - crowd.planted.alarms).mean())
 
 
@@ -41,7 +41,7 @@ def test_who_does_not_look_is_flagged_and_nobody_else(name, kind, flag):
     crowd = simulate.scenario(name, tasks=400, workers=40, classes=12, labels=6, seed=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        look = cw.workers.study(crowd.votes, cw.JointSets().fit(crowd.votes))
+        look = cw.workers.study(crowd.votes, cw.sets.JointSets().fit(crowd.votes))
     flagged = {f.worker for f in look.flags if f.name in ("constant", "random", "copying")}
     planted = {w for w, k in zip(crowd.votes.workers, crowd.kind, strict=True) if k == kind}
     assert len(flagged & planted) >= 0.7 * len(planted)
@@ -56,4 +56,4 @@ def test_every_scenario_runs_at_every_size():
             crowd = simulate.scenario(name, tasks=tasks, workers=workers, classes=5, labels=labels, seed=1)
             assert (crowd.votes.kind.name, crowd.votes.n_tasks, crowd.votes.n_workers) == ("sets", tasks, workers)
             assert crowd.truth_table().columns == ["task", "labels"]
-            assert cw.evaluate(cw.JointSets().fit(crowd.votes), crowd.truth_table()).n == tasks
+            assert cw.evaluate(cw.sets.JointSets().fit(crowd.votes), crowd.truth_table()).n == tasks

@@ -38,7 +38,7 @@ def test_errors_fall_with_answers():
 def test_confusions_are_recovered():
     """The chance to overlook a span, against what hmm_crowd and token_dawid_skene believe."""
     crowd = simulate.scenario("spans_plain", tasks=400, workers=20, labels=8, seed=3)
-    confusion = cw.TokenDawidSkene(units="words").fit(crowd.votes).extra["0.worker_confusion"]
+    confusion = cw.spans.TokenDawidSkene(units="words").fit(crowd.votes).extra["0.worker_confusion"]
     believed = 1 - confusion[:, 1:, 1:].sum(axis=2).mean(axis=1)
     assert np.corrcoef(believed, crowd.planted.miss)[0, 1] > 0.9
 
@@ -58,6 +58,6 @@ def test_spammers_are_found_and_honest_workers_left_alone(scenario):
 
 def test_weights_follow_errors():
     crowd = simulate.scenario("texts_plain", tasks=200, workers=20, labels=6, seed=1)
-    result = cw.WeightedRover().fit(crowd.votes)
+    result = cw.texts.WeightedRover().fit(crowd.votes)
     assert np.corrcoef(result.error, crowd.planted.error)[0, 1] > 0.9
     assert np.corrcoef(result.weight, crowd.planted.error)[0, 1] < -0.9

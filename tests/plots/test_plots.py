@@ -85,7 +85,7 @@ def test_names_that_look_like_formulas_are_drawn(tmp_path):
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch, plain_crowd):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(cw.MissingDependencyError, match=r"crowdwise\[plot\]"):
+    with pytest.raises(cw.errors.MissingDependencyError, match=r"crowdwise\[plot\]"):
         plain_crowd[1].plot.workers()
 
 

@@ -56,11 +56,11 @@ def number_page() -> str:
     value = truth[task] + rng.normal(0, 5, len(task))
     value[worker == 5] = 50
     names, parts = np.array(PAYLOADS, dtype=object), [PAYLOADS[0], PAYLOADS[2]]
-    votes = cw.number_votes(
+    votes = cw.numbers.number_votes(
         names[task].tolist(), names[worker].tolist(), np.stack([value, value], axis=1), parts=parts, duplicates="first"
     )
     known = pl.DataFrame({"task": PAYLOADS, **{f"value_{part}": truth for part in parts}})
-    return cw.report.render(votes, cw.Mean().fit(votes), truth=known, title=PAYLOADS[1])
+    return cw.report.render(votes, cw.numbers.Mean().fit(votes), truth=known, title=PAYLOADS[1])
 
 
 @pytest.fixture(scope="session")
@@ -86,8 +86,8 @@ def promise_folder(tmp_path_factory):
     found = cw.accept(result, gold=gold, error=0.1, votes=votes, per="class", made="2026-01-01")
     found.certificate.save(folder / "certificate.json")
     write_tables(folder, {"accepted.csv": found.accepted, "ask.csv": found.ask})
-    share = cw.estimate(result, gold=gold, of=f"share:{classes[1]}", sampling="random", by=z)
-    point = cw.estimate(result, gold=gold, of="accuracy", sampling="unknown", anyway=True)
+    share = cw.estimate(result, gold=gold, metric=f"share:{classes[1]}", sampling="random", by=z)
+    point = cw.estimate(result, gold=gold, metric="accuracy", sampling="unknown", force=True)
     (folder / "estimates.json").write_text(json.dumps([share.to_dict(), point.to_dict()]), encoding="utf-8")
     fair = cw.fairness(result, votes=votes, gold=gold, groups=z, target="odds")
     write_tables(folder, fair.files())
@@ -137,4 +137,4 @@ def divided_crowd() -> cw.Annotations:
 @pytest.fixture(scope="session")
 def divided_page() -> str:
     votes = divided_crowd()
-    return cw.report.render(votes, cw.Subjective().fit(votes), title="Disagreement")
+    return cw.report.render(votes, cw.classes.Subjective().fit(votes), title="Disagreement")

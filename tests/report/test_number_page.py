@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.kinds.numbers.page import edges_of, histogram
-from crowdwise.kinds.numbers.scoring import doubtful
+from crowdwise.kinds.numbers.page import bar_edges, histogram
+from crowdwise.kinds.numbers.scoring import tasks_to_review
 from crowdwise.kinds.numbers.simulate import number_crowd
 from crowdwise.report import text
 
@@ -24,10 +24,10 @@ def crowd():
     """25 workers on a scale of 0 to 100, two of them constant, with truth and seconds."""
     made = number_crowd(200, 25, per_task=6, centre=50, scale=15, limits=(0, 100), steps=(1,), constant=0.08, seed=4)
     seconds = np.random.default_rng(0).lognormal(2, 0.5, len(made.task))
-    votes = cw.number_votes(
+    votes = cw.numbers.number_votes(
         [f"t{t:03d}" for t in made.task], [f"w{w:02d}" for w in made.worker], made.value, duration=seconds
     )
-    return votes, cw.Combined().fit(votes), {f"t{t:03d}": float(v) for t, v in enumerate(made.truth)}
+    return votes, cw.numbers.Combined().fit(votes), {f"t{t:03d}": float(v) for t, v in enumerate(made.truth)}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_the_verdict_counts_what_the_library_says(written, crowd):
     numbers = dict(re.findall(r'data-number="(\w+)">([^<]+)<', written))
     flagged = {f.worker for f in cw.workers.study(votes, result).flags if f.name != "unknown"}
     assert int(numbers["estimated"]) == votes.n_tasks
-    assert int(numbers["again"]) == (doubtful(votes, result)["why"] != "").sum()
+    assert int(numbers["again"]) == (tasks_to_review(votes, result)["why"] != "").sum()
     assert int(numbers["talk"]) == len(flagged) >= 1
     half = float(numbers["usual"].removeprefix("± "))
     assert half == pytest.approx(float(np.median(result.high - result.low)) / 2, abs=0.06)
@@ -79,7 +79,7 @@ def test_scores_agreement_and_tasks_are_those_of_the_library(page, crowd):
     ):
         assert name == found.name
         assert float(value) == pytest.approx(found.value, abs=0.0006)
-    table = doubtful(votes, result)
+    table = tasks_to_review(votes, result)
     assert [row[0] for row in page.tables["Tasks to ask again"][1:]] == table["task"].head(100).to_list()
 
 
@@ -109,12 +109,12 @@ def test_drawings_are_there_and_say_what_they_show(written):
 
 def test_gold_that_the_fit_was_told_does_not_judge_it(crowd):
     votes, blind, truth = crowd
-    told = cw.Mean().fit(votes, gold=truth)
-    assert "cannot judge" in cw.report.render(votes, told, truth=truth)
+    told = cw.numbers.Mean().fit(votes, gold=truth)
+    assert "cannot be used to evaluate" in cw.report.render(votes, told, truth=truth)
     judged = cw.report.render(votes, told, truth=truth, blind=blind)
     rmse = re.search(r'data-score="rmse">([\d.]+)<', judged).group(1)
     assert float(rmse) == pytest.approx(cw.evaluate(blind, truth).rmse, rel=1e-3)
-    assert "The truth of no task is known" in cw.report.render(votes, blind)
+    assert "No task has a known truth" in cw.report.render(votes, blind)
 
 
 def test_strangers_names_are_text_even_as_names_of_parts(number_page):
@@ -136,25 +136,25 @@ def test_small_and_odd_crowds_have_a_page():
         ([1, 1, 2], [*"aba"], [1e140, -1e140, 0.0]),
         ([1, 1, 2], [*"aba"], [1e-9, 2e-9, 3e-9]),
     ):
-        votes = cw.number_votes(task, worker, value, tasks=[*dict.fromkeys(task), "z" if task == ["t"] else 9])
-        page = cw.report.render(votes, cw.Mean().fit(votes))
-        assert "nobody has answered it" in page
+        votes = cw.numbers.number_votes(task, worker, value, tasks=[*dict.fromkeys(task), "z" if task == ["t"] else 9])
+        page = cw.report.render(votes, cw.numbers.Mean().fit(votes))
+        assert "no answers" in page
         body = re.sub(r'"data:[^"]*"', "", page.partition("<main>")[2].partition("</main>")[0])
         assert not re.search(r"\b(nan|inf)\b", body)
 
 
 def test_a_method_without_intervals_says_so(crowd):
     votes, _, _ = crowd
-    page = cw.report.render(votes, cw.Median().fit(votes))
-    assert "gives no intervals; a method such as combined does" in page
+    page = cw.report.render(votes, cw.numbers.Median().fit(votes))
+    assert "has no intervals; other methods, such as combined, do" in page
 
 
 def test_a_scale_of_steps_has_a_bar_for_each_and_a_slip_does_not_flatten_the_others():
     ratings = np.array([1.0, 2, 2, 3, 3, 3, 5])
-    np.testing.assert_allclose(edges_of(ratings, ratings), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
+    np.testing.assert_allclose(bar_edges(ratings, ratings), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5])
     assert histogram(ratings, ratings, "x").count("<rect") == 5
     answers = np.concatenate([np.random.default_rng(0).normal(0, 1, 2000), [1e9]])
-    assert edges_of(answers, answers)[-1] < 10
+    assert bar_edges(answers, answers)[-1] < 10
 
 
 def test_a_level_does_not_go_with_numbers(crowd):
@@ -169,13 +169,13 @@ def test_which_tasks_to_ask_again():
     keep = (task != 7) | (worker == 0)  # task 7 has one answer
     value = rng.normal(50, 15, 100)[task] + rng.normal(0, 2, len(task))
     value[task == 13] = [10, 90, 12, 88, 11, 91]
-    votes = cw.number_votes(task[keep], worker[keep], value[keep], tasks=range(101))
-    table = doubtful(votes, cw.Gaussian().fit(votes))
+    votes = cw.numbers.number_votes(task[keep], worker[keep], value[keep], tasks=range(101))
+    table = tasks_to_review(votes, cw.numbers.Gaussian().fit(votes))
     why = dict(table.select("task", "why").iter_rows())
     assert {t for t, words in why.items() if words} == {7, 13, 100}
-    assert why[7] == "one answer only"
-    assert why[13].startswith("the answers lie further apart")
-    assert why[100] == "nobody has answered it"
+    assert why[7] == "only one answer"
+    assert why[13].startswith("the answers differ more")
+    assert why[100] == "no answers"
     assert table["task"][0] == 100
 
 
@@ -194,12 +194,12 @@ def test_plots_and_notebooks(crowd):
     with pytest.raises(cw.DataError, match="do the task ids match"):
         result.plot.estimates({"elsewhere": 1})
     with pytest.raises(cw.DataError, match="gold in the fit"):
-        cw.Mean().fit(votes, gold=truth).plot.estimates(truth)
+        cw.numbers.Mean().fit(votes, gold=truth).plot.estimates(truth)
     with pytest.raises(cw.ParameterError, match="limit"):
         result.plot.workers(limit=0)
-    several = cw.number_votes([1, 1], [*"ab"], np.array([[1.0, 2.0], [3.0, 4.0]]), parts=["x", "<b>"])
-    other = cw.Mean().fit(several)
-    with pytest.raises(cw.ParameterError, match="say which"):
+    several = cw.numbers.number_votes([1, 1], [*"ab"], np.array([[1.0, 2.0], [3.0, 4.0]]), parts=["x", "<b>"])
+    other = cw.numbers.Mean().fit(several)
+    with pytest.raises(cw.ParameterError, match="give part="):
         other.plot.workers()
     assert other.plot.workers(part="x").get_xlabel() == "bias ± spread"
     page = other._repr_html_()

@@ -16,7 +16,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.evaluation.statement import trust
 from crowdwise.kinds.classes.page.build import build
-from crowdwise.kinds.classes.scoring.needs import needs
+from crowdwise.kinds.classes.scoring.recommendations import recommend
 from crowdwise.report import text
 from crowdwise.report.page import as_json
 
@@ -36,7 +36,7 @@ def test_the_verdict_counts_what_the_result_says(plain_page, plain_crowd):
     flagged = {f.worker for f in cw.workers.study(votes, result).flags if f.name != "unknown"}
     assert numbers["right"] == f"{100 * cw.evaluate(result, truth).accuracy:.1f} %"
     assert "safe" not in numbers
-    found = needs(votes, result)
+    found = recommend(votes, result)
     assert (int(numbers["more"]), int(numbers["expert"])) == (found.n_vote, found.n_expert)
     assert int(numbers["talk"]) == len(flagged) >= 1
     level, without = trust(result), dict(tile.findall(cw.report.render(votes, result)))
@@ -51,7 +51,7 @@ def test_the_error_that_may_ship_can_be_chosen(plain_crowd):
         page = cw.report.render(votes, result, error=error)
         level = trust(result, error)
         assert f'data-number="safe">{level.n_ship:,}<' in page
-        assert f'data-number="more">{needs(votes, result, error).n_vote:,}<' in page
+        assert f'data-number="more">{recommend(votes, result, error).n_vote:,}<' in page
         sentence = level.sentence()
         assert sentence[1:] in html.unescape(page)
     assert level.n_ship > trust(result).n_ship
@@ -198,7 +198,7 @@ def test_a_result_of_training_adds_curves_and_the_classifier(plain_crowd):
     page = cw.report.render(votes, trained, history=history)
     assert "Training: the classifier and the crowd" in page
     assert "epoch 3 of" in page
-    assert f"together for 0 of {votes.n_tasks} tasks" in page
+    assert f"features and votes on 0 of {votes.n_tasks}" in page
     assert len(Page(page).tables["Where classifier and crowd differ"]) == 26
     assert "ending at 0.600" in page
     terms = history.with_columns(fit=pl.col("loss") - 0.1, penalty=pl.lit(0.1))

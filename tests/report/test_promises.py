@@ -40,7 +40,7 @@ def test_three_intervals_and_groups(page, promise_page):
     assert names[:3] == ["dawid_skene alone", "gold alone", "both"]
     assert len(names) == 5
     assert "times as many gold labels" in promise_page
-    assert "nobody says how the gold was drawn: no interval can be given" in promise_page
+    assert "it is unknown how the gold was drawn: no interval can be given" in promise_page
 
 
 def test_gaps_before_and_after(page):

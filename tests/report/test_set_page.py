@@ -25,7 +25,7 @@ def titled(page: Page, start: str) -> list[list[str]]:
 
 def test_classes_and_least_certain_tasks(crowd):
     votes, truth = crowd
-    result = cw.SetCoin().fit(votes)
+    result = cw.sets.SetCoin().fit(votes)
     page = Page(cw.report.render(votes, result, truth=truth, title="Sets", made="2026-01-01"))
     header, *rows = titled(page, "Classes")
     scores = {str(row["label"]): row for row in cw.evaluate(result, truth).classes}
@@ -43,7 +43,7 @@ def test_classes_and_least_certain_tasks(crowd):
 
 def test_without_truth_there_is_no_f1(crowd):
     votes, _ = crowd
-    page = Page(cw.report.render(votes, cw.SetCoin().fit(votes), title="Sets", made="2026-01-01"))
+    page = Page(cw.report.render(votes, cw.sets.SetCoin().fit(votes), title="Sets", made="2026-01-01"))
     assert "F1" not in titled(page, "Classes")[0]
 
 
@@ -52,10 +52,10 @@ def test_strangers_names_stay_text(crowd):
     rows = [(f"{PAYLOADS[t % len(PAYLOADS)]}{t}", f"{PAYLOADS[w % len(PAYLOADS)]}{w}",
              [name for name in PAYLOADS if rng.random() < 0.4]) for t in range(12) for w in range(4)]  # fmt: skip
     tasks, workers, sets = zip(*rows, strict=True)
-    votes = cw.set_votes(list(tasks), list(workers), list(sets))
-    hostile = Page(cw.report.render(votes, cw.SetCoin().fit(votes), title="Sets", made="2026-01-01"))
+    votes = cw.sets.set_votes(list(tasks), list(workers), list(sets))
+    hostile = Page(cw.report.render(votes, cw.sets.SetCoin().fit(votes), title="Sets", made="2026-01-01"))
     plain, _ = crowd
-    harmless = Page(cw.report.render(plain, cw.SetCoin().fit(plain), title="Sets", made="2026-01-01"))
+    harmless = Page(cw.report.render(plain, cw.sets.SetCoin().fit(plain), title="Sets", made="2026-01-01"))
     assert len(hostile.scripts) == len(harmless.scripts)
     assert {tag for tag, _ in hostile.tags} == {tag for tag, _ in harmless.tags}
     assert not [name for _, found in hostile.tags for name in found if name.startswith("on")]

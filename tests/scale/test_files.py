@@ -12,12 +12,12 @@ from crowdwise.core.errors import DataError
 from crowdwise.out_of_core import pieces as pieces_module
 from crowdwise.out_of_core import planning
 from crowdwise.out_of_core.files import expand, is_many
+from crowdwise.out_of_core.options import PartitionOptions
 from crowdwise.out_of_core.planning import plan
-from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut
 
-FIRST = Wish(duplicates="first")
+FIRST = PartitionOptions(duplicates="first")
 
 
 def test_patterns_folders_and_lists(tmp_path, crowd):
@@ -58,8 +58,8 @@ def after_first_piece(monkeypatch, do):
     """Do something once, when the first piece of the first file has been read."""
     real, done = pieces_module.pieces, []
 
-    def pieces(file, wish):
-        for piece in real(file, wish):
+    def pieces(file, options):
+        for piece in real(file, options):
             yield piece
             if not done:
                 done.append(do())

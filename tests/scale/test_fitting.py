@@ -12,15 +12,15 @@ import crowdwise as cw
 from crowdwise.core.errors import DataError, ParameterError
 from crowdwise.em.drivers import InProcess, Threads
 from crowdwise.out_of_core import memory
-from crowdwise.out_of_core.fitting import Told, fit_files, fit_plan, in_parts
-from crowdwise.out_of_core.gather import in_memory, placed
+from crowdwise.out_of_core.fitting import ProgressCallbacks, fit_files, fit_plan, in_parts
+from crowdwise.out_of_core.gather import gold_by_part, in_memory
+from crowdwise.out_of_core.options import PartitionOptions
 from crowdwise.out_of_core.planning import plan
-from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut, messy
 
 GOLD = {"t1": "ant", "t30": "bee", "t222": "dog", "open1": "cat"}
-WEIGHED = Wish({"weight": "weight"}, duplicates="first", classes=("dog",))
+WEIGHED = PartitionOptions({"weight": "weight"}, duplicates="first", classes=("dog",))
 
 
 def quick(name):
@@ -55,12 +55,12 @@ def test_the_answer_is_that_of_memory(planned, tmp_path, name, gold):
 
 
 def test_any_number_of_jobs_gives_the_same_bits(planned):
-    gold = placed(planned, GOLD)
+    gold = gold_by_part(planned, GOLD)
     first = None
-    for hire in (InProcess, *(partial(Threads, threads=3, jobs=n) for n in (2, 7, 64))):
-        fit = in_parts(planned, quick("dawid_skene"), gold, hire=hire)
+    for executor in (InProcess, *(partial(Threads, threads=3, jobs=n) for n in (2, 7, 64))):
+        fit = in_parts(planned, quick("dawid_skene"), gold, executor=executor)
         tables = pl.concat([part.to_table() for part in fit.parts()])
-        found = (tables, fit.picture.confusion, fit.picture.skill, fit.trace)
+        found = (tables, fit.worker_summary.confusion, fit.worker_summary.skill, fit.trace)
         if first is None:
             first = found
         assert tables.equals(first[0])
@@ -105,7 +105,7 @@ def test_the_run_is_read_as_it_is_needed(planned, tmp_path, monkeypatch):
     assert one.log_loss == pytest.approx(other.log_loss, abs=1e-9)
     votes = in_memory(planned).select(tasks=["t1", "t2", "t3"])
     assert np.allclose(result.infer(votes).posterior, whole.infer(votes).posterior, atol=1e-9)
-    monkeypatch.setattr("crowdwise.out_of_core.found.free_memory", lambda: 1000)
+    monkeypatch.setattr("crowdwise.out_of_core.partitioned_result.free_memory", lambda: 1000)
     with pytest.raises(DataError, match=r"scan\(\) goes through them"):
         _ = cw.Result.load(tmp_path / "run").posterior
 
@@ -135,7 +135,7 @@ def test_labels_that_are_not_whole_are_refused(planned, tmp_path, harm):
 
 def test_what_cannot_fit_is_refused_with_its_number(planned, tmp_path, monkeypatch):
     said = []
-    fit_plan(planned, quick("dawid_skene"), tmp_path / "run", told=Told(say=said.append))
+    fit_plan(planned, quick("dawid_skene"), tmp_path / "run", callbacks=ProgressCallbacks(say=said.append))
     assert said[0].startswith(f"{len(planned.workers)} workers × 4² classes = {16 * len(planned.workers):,} cells")
     monkeypatch.setattr(memory, "free_memory", lambda: 10_000)
     with pytest.raises(DataError, match=r"workers × 4² classes = .* cells.* take a vote"):

@@ -12,7 +12,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.evaluation.statement import at_error, mark_parts, trust
 from crowdwise.out_of_core import calibrated, planning
-from crowdwise.out_of_core.fitting import Told
+from crowdwise.out_of_core.fitting import ProgressCallbacks
 
 TASKS, PARTS = 1000, 4
 NAMES = np.array(["ant", "bee", "cat"])
@@ -131,7 +131,7 @@ def test_labels_that_can_ship_are_marked_as_in_memory(both, method, n_gold):
     ("gold", "how", "words"),
     [
         (lambda: gold_of(5), {}, "5 checked tasks are too few"),
-        (lambda: gold_of(300).filter(pl.col("label") == "ant"), {}, "no random sample"),
+        (lambda: gold_of(300).filter(pl.col("label") == "ant"), {}, "not a random sample"),
         (lambda: gold_of(80), {"sampling": "chosen"}, "were chosen, not drawn at random"),
     ],
 )
@@ -156,7 +156,12 @@ def test_what_is_asked_of_gold_is_checked(file, tmp_path):
 
 def test_a_fit_that_was_killed_goes_on_with_the_fit_without_gold(file, tmp_path, monkeypatch):
     said = []
-    how = {"gold": gold_of(80), "duplicates": "first", "work_dir": tmp_path / "work", "told": Told(say=said.append)}
+    how = {
+        "gold": gold_of(80),
+        "duplicates": "first",
+        "work_dir": tmp_path / "work",
+        "callbacks": ProgressCallbacks(say=said.append),
+    }
     with monkeypatch.context() as patch:
         patch.setattr(calibrated, "learn", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):

@@ -13,10 +13,10 @@ from crowdwise.core.errors import DataError, ParameterError
 from crowdwise.core.intake.coding import NUMBERS
 from crowdwise.out_of_core import pieces as pieces_module
 from crowdwise.out_of_core.files import expand
-from crowdwise.out_of_core.gather import in_memory, placed
+from crowdwise.out_of_core.gather import gold_by_part, in_memory
+from crowdwise.out_of_core.options import PartitionOptions
 from crowdwise.out_of_core.plan import Plan
 from crowdwise.out_of_core.planning import n_parts, plan
-from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut, messy
 
@@ -40,8 +40,8 @@ def test_a_plan_is_what_reading_gives(tmp_path, kind, policy):
     frame = messy(weight=True, time=True)
     pattern = cut(frame, tmp_path / "votes", kind=kind)
     frame.write_csv(tmp_path / "all.csv")
-    wish = Wish({"weight": "weight"}, duplicates=policy)
-    found = plan(pattern, tmp_path / "work", wish)
+    options = PartitionOptions({"weight": "weight"}, duplicates=policy)
+    found = plan(pattern, tmp_path / "work", options)
     assert len(found.parts) == 64
     same(in_memory(found), cw.read(tmp_path / "all.csv", columns={"weight": "weight"}, duplicates=policy))
 
@@ -52,7 +52,7 @@ def test_small_pieces_of_a_file_are_the_file(tmp_path, crowd):
     crowd.write_parquet(tmp_path / "v.parquet")
     for name in ("v.csv", "v.parquet"):
         (file,) = expand(tmp_path / name)
-        some = list(pieces_module.pieces(file, Wish(), rows=1000, size=10_000))
+        some = list(pieces_module.pieces(file, PartitionOptions(), rows=1000, size=10_000))
         assert len(some) > 5
         read = pl.concat([pl.DataFrame({k: p.columns[k] for k in ("task", "worker", "label")}) for p in some])
         assert read.fill_null("").equals(crowd.fill_null(""))
@@ -64,8 +64,8 @@ def test_whole_numbers_stay_numbers_unless_a_file_has_text(tmp_path):
     cut(frame, tmp_path / "v", 2)
     assert in_memory(plan(tmp_path / "v", tmp_path / "w1")).tasks.to_list() == [9, 10]
     frame.cast(pl.String).write_csv(tmp_path / "v" / "z.csv")
-    wish = Wish(duplicates="keep")
-    found = in_memory(plan(tmp_path / "v", tmp_path / "w2", wish))
+    options = PartitionOptions(duplicates="keep")
+    found = in_memory(plan(tmp_path / "v", tmp_path / "w2", options))
     assert found.tasks.to_list() == ["10", "9"]
     assert found.labels_per_task.tolist() == [4, 4]
 
@@ -73,14 +73,14 @@ def test_whole_numbers_stay_numbers_unless_a_file_has_text(tmp_path):
 def test_missing_values_given_classes_and_order(tmp_path, crowd):
     pattern = cut(crowd, tmp_path / "votes")
     crowd.write_csv(tmp_path / "all.csv")
-    wish = Wish(duplicates="first", missing=("dog", "w003", "nowhere"), order=("cat", "bee", "ant"))
-    found = in_memory(plan(pattern, tmp_path / "work", wish))
+    options = PartitionOptions(duplicates="first", missing=("dog", "w003", "nowhere"), order=("cat", "bee", "ant"))
+    found = in_memory(plan(pattern, tmp_path / "work", options))
     votes = cw.read(
         tmp_path / "all.csv", duplicates="first", missing=["dog", "w003", "nowhere"], order=["cat", "bee", "ant"]
     )
     same(found, votes)
     assert found.answers.order.tolist() == votes.answers.order.tolist()
-    wider = plan(pattern, tmp_path / "work2", Wish(duplicates="first", classes=("bat", "ant")))
+    wider = plan(pattern, tmp_path / "work2", PartitionOptions(duplicates="first", classes=("bat", "ant")))
     assert wider.classes.to_list() == ["ant", "bat", "bee", "cat", "dog"]
     same(in_memory(wider), cw.read(tmp_path / "all.csv", duplicates="first").with_classes(["bat"]))
 
@@ -99,44 +99,44 @@ def test_files_grouped_by_task_need_no_shuffle(tmp_path, crowd):
     (tmp_path / "votes").mkdir()
     known[:half].write_parquet(tmp_path / "votes" / "a.parquet")
     known[half:].write_parquet(tmp_path / "votes" / "b.parquet")
-    wish = Wish(duplicates="first", grouped=True)
-    found = plan(tmp_path / "votes", tmp_path / "work", wish)
+    options = PartitionOptions(duplicates="first", grouped=True)
+    found = plan(tmp_path / "votes", tmp_path / "work", options)
     assert len(found.parts) == 2 or len(found.parts) == 4  # each file's last task is a piece of its own
-    shuffled = plan(tmp_path / "votes", tmp_path / "work2", Wish(duplicates="first"))
+    shuffled = plan(tmp_path / "votes", tmp_path / "work2", PartitionOptions(duplicates="first"))
     same(in_memory(found), in_memory(shuffled))
     crowd.write_parquet(tmp_path / "votes" / "b.parquet")
     with pytest.raises(DataError, match="not grouped by task; leave --grouped out"):
-        plan(tmp_path / "votes", tmp_path / "work3", wish)
+        plan(tmp_path / "votes", tmp_path / "work3", options)
 
 
 def test_a_plan_is_used_again_until_something_changes(tmp_path, crowd):
     pattern = cut(crowd, tmp_path / "votes")
-    wish = Wish(duplicates="first")
-    first = plan(pattern, tmp_path / "work", wish)
+    options = PartitionOptions(duplicates="first")
+    first = plan(pattern, tmp_path / "work", options)
     when = (tmp_path / "work" / "plan.json").stat().st_mtime_ns
-    assert plan(pattern, tmp_path / "work", wish).parts == first.parts
+    assert plan(pattern, tmp_path / "work", options).parts == first.parts
     assert (tmp_path / "work" / "plan.json").stat().st_mtime_ns == when
     os.utime(tmp_path / "votes" / "v03.parquet", ns=(1, 1))
-    plan(pattern, tmp_path / "work", wish)
+    plan(pattern, tmp_path / "work", options)
     assert (tmp_path / "work" / "plan.json").stat().st_mtime_ns > when
-    assert len(plan(pattern, tmp_path / "work", Wish(duplicates="keep")).parts) == 64
-    assert Plan.load(tmp_path / "work").wish["duplicates"] == "keep"
+    assert len(plan(pattern, tmp_path / "work", PartitionOptions(duplicates="keep")).parts) == 64
+    assert Plan.load(tmp_path / "work").options["duplicates"] == "keep"
 
 
 def test_gold_finds_its_parts(tmp_path, crowd):
-    found = plan(cut(crowd, tmp_path / "votes"), tmp_path / "work", Wish(duplicates="first"))
+    found = plan(cut(crowd, tmp_path / "votes"), tmp_path / "work", PartitionOptions(duplicates="first"))
     gold = {"t1": "ant", "t77": "dog", "t800": "bee", "open1": "cat"}
-    parts = placed(found, gold)
+    parts = gold_by_part(found, gold)
     names = {
-        found.source.whole(i).tasks[int(c)]: found.classes[int(k)]
+        found.source.mapped_part(i).tasks[int(c)]: found.classes[int(k)]
         for i, (at, label) in enumerate(parts)
         for c, k in zip(at, label, strict=True)
     }
     assert names == gold
     with pytest.warns(cw.errors.LedgerWarning, match="1 gold tasks have no annotations"):
-        placed(found, {**gold, "nobody": "ant"})
+        gold_by_part(found, {**gold, "nobody": "ant"})
     with pytest.raises(DataError, match="never given by a worker"):
-        placed(found, {"t1": "eel"})
+        gold_by_part(found, {"t1": "eel"})
 
 
 def test_the_number_of_parts_follows_from_the_rows_and_the_tables():
@@ -159,4 +159,4 @@ def test_other_kinds_and_occasions_are_refused(tmp_path):
     with pytest.raises(DataError, match="several occasions"):
         plan(tmp_path / "r.csv", tmp_path / "w")
     with pytest.raises(ParameterError, match="not as numbers"):
-        Wish(kind="numbers")
+        PartitionOptions(kind="numbers")

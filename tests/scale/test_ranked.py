@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdwise.evaluation.guarantee.sequential import Sorted, ladder_of, scale_by, up_to
+from crowdwise.evaluation.guarantee.sequential import Sorted, count_up_to, ladder_of, percentile_scale_of
 from crowdwise.out_of_core.ranked import Ranked
 from crowdwise.stats.gold_calibration import GoldCalibration, GoldSums, shippable
 from crowdwise.stats.hashing import fingerprint_of, sampling_order, sorted_blocks
@@ -33,10 +33,10 @@ def test_ranks_of_parts_are_those_of_the_whole(name):
     found = one.at(ranks)
     np.testing.assert_array_equal(other.at(ranks), found)
     np.testing.assert_array_equal(other.below(found), one.below(found))
-    np.testing.assert_array_equal(up_to(other, found), up_to(one, found))
+    np.testing.assert_array_equal(count_up_to(other, found), count_up_to(one, found))
     for a, b in zip(ladder_of(one), ladder_of(other), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert scale_by(one) == scale_by(other)
+    assert percentile_scale_of(one) == percentile_scale_of(other)
 
 
 def test_labels_that_stand_for_several_ship_as_those_one_by_one():

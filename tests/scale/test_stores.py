@@ -9,15 +9,15 @@ import pytest
 from crowdwise.core.errors import DataError
 from crowdwise.out_of_core.files import expand
 from crowdwise.out_of_core.gather import in_memory
+from crowdwise.out_of_core.options import PartitionOptions
 from crowdwise.out_of_core.planning import plan
-from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut, messy
 from .test_plan import same
 
 boto3 = pytest.importorskip("boto3")
 server = pytest.importorskip("moto.server")
-FIRST = Wish(duplicates="first")
+FIRST = PartitionOptions(duplicates="first")
 
 
 @pytest.fixture(scope="module")

@@ -108,10 +108,10 @@ def test_a_plug_in_that_fails_ends_nothing(monkeypatch, fault):
     if fault == "fold":
         assert rows["wawa"]["accuracy"] == rows["majority_vote"]["accuracy"]
         assert rows["wawa"]["held_out"] is None
-        said = "wawa: no held-out score: it failed without a part of the labels (ZeroDivisionError: too few rows)"
+        said = "wawa: no held-out score: the fit failed on a part of the labels (ZeroDivisionError: too few rows)"
         assert said in found.notes
     else:
-        assert rows["wawa"]["reason"].startswith("what it found cannot be scored: ")
+        assert rows["wawa"]["reason"].startswith("its result cannot be scored: ")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -44,7 +44,7 @@ def test_intervals_that_are_too_narrow_are_widened_and_said_so():
     truth = data.truth_table()
     moved = truth.with_columns(truth["value"] + rng.normal(0, 15, len(truth)))  # not what the crowd aims at
     picked = rng.permutation(len(truth))[:60].tolist()
-    before, after = cw.Combined().fit(data.votes), cw.Combined().fit(data.votes, gold=moved[picked])
+    before, after = cw.numbers.Combined().fit(data.votes), cw.numbers.Combined().fit(data.votes, gold=moved[picked])
     rest = ~after.gold
     value = moved["value"].to_numpy()
     held = [np.mean(((r.low[:, 0] <= value) & (value <= r.high[:, 0]))[rest]) for r in (before, after)]
@@ -62,16 +62,16 @@ def test_intervals_that_are_too_narrow_are_widened_and_said_so():
 def test_few_gold_tasks_and_methods_without_intervals():
     data = crowd()
     gold = data.truth_table()[:5]
-    assert "5 checked tasks are too few" in outlook(cw.Combined().fit(data.votes, gold=gold))
-    assert "no intervals" in outlook(cw.Median().fit(data.votes))
-    assert "before gold: none" in outlook(cw.Median().fit(data.votes, gold=data.truth_table()[:40]))
+    assert "5 checked tasks are too few" in outlook(cw.numbers.Combined().fit(data.votes, gold=gold))
+    assert "no intervals" in outlook(cw.numbers.Median().fit(data.votes))
+    assert "before gold: none" in outlook(cw.numbers.Median().fit(data.votes, gold=data.truth_table()[:40]))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_coverage_on_planted_crowds(seed):
     data = crowd(seed, "numbers_heavy_tails")
     picked = np.random.default_rng(seed).permutation(300)[:50].tolist()
-    result = cw.Combined().fit(data.votes, gold=data.truth_table()[picked])
+    result = cw.numbers.Combined().fit(data.votes, gold=data.truth_table()[picked])
     value = data.truth_table()["value"].to_numpy()
     inside = ((result.low[:, 0] <= value) & (value <= result.high[:, 0]))[~result.gold]
     assert 0.8 <= inside.mean() <= 0.99

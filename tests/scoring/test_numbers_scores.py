@@ -9,14 +9,14 @@ from scipy import stats
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import conformal_margin, gaussian_interval, gold_margin, interval
-from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.maths.workers import reliability, scores
 from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def planted(seed=0, tasks=60, workers=10, per_task=4, **options):
     crowd = number_crowd(tasks, workers, per_task=per_task, seed=seed, **options)
-    return Rows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
+    return NumberRows(crowd.task, crowd.worker, crowd.value, None, tasks, workers), crowd
 
 
 def test_scores_by_hand():
@@ -98,7 +98,7 @@ def test_icc_of_a_complete_table_is_that_of_the_analysis_of_variance():
     # Shrout & Fleiss (1979), table 2: ICC(1,1) = 0.17, ICC(2,1) = 0.29.
     table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
     task, worker = (a.ravel().astype(np.int32) for a in np.indices(table.shape))
-    found = reliability(Rows(task, worker, table.ravel(), None, 6, 4))
+    found = reliability(NumberRows(task, worker, table.ravel(), None, 6, 4))
     assert found.icc1[0] == pytest.approx(0.166, abs=0.001)
     assert found.icc2[0] == pytest.approx(0.290, abs=0.001)
 
@@ -112,5 +112,5 @@ def test_components_of_an_incomplete_table():
 
 
 def test_reliability_of_nothing_is_unknown():
-    rows = Rows(np.array([0], np.int32), np.array([0], np.int32), np.array([1.0]), None, 1, 1)
+    rows = NumberRows(np.array([0], np.int32), np.array([0], np.int32), np.array([1.0]), None, 1, 1)
     assert np.isnan(reliability(rows).alpha[0])

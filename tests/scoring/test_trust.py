@@ -12,7 +12,7 @@ import pytest
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.evaluation.statement import ACCEPT, ESTIMATE, OWN, UNKNOWN, at_error, statement, trust
-from crowdwise.kinds.classes.scoring.needs import needs
+from crowdwise.kinds.classes.scoring.recommendations import recommend
 
 
 def crowd(name="one_coin", seed=1, tasks=400, workers=30, classes=3, labels=5):
@@ -78,7 +78,7 @@ def test_few_or_chosen_gold_is_not_used_and_says_why():
     picked = truth.filter(pl.col("task").is_in(blind.tasks.gather(least_sure).implode()))
     level = trust(cw.Adaptive().fit(made.annotations, gold=picked))
     assert not level.measured
-    assert "no random sample" in level.sentence()
+    assert "not a random sample" in level.sentence()
 
 
 def test_shipped_labels_keep_their_error():
@@ -172,7 +172,7 @@ def test_a_full_panel_is_not_asked_again():
     rng = np.random.default_rng(0)
     rows = [(t, w, int((t % 2) ^ (rng.random() < 0.25))) for t in range(150) for w in range(4)]
     votes = cw.Annotations.from_arrays(*zip(*rows, strict=True))
-    assert needs(votes, cw.Adaptive().fit(votes)).n_vote == 0
+    assert recommend(votes, cw.Adaptive().fit(votes)).n_vote == 0
 
 
 def test_new_tasks_are_judged_with_the_same_calibration():
@@ -213,10 +213,10 @@ def lead_page(made, gold, path, method=""):
     server = pytest.importorskip("crowdwise.server.project")
     from starlette.testclient import TestClient
 
-    from crowdwise.server.acts import manage
     from crowdwise.server.api.app import make_app
+    from crowdwise.server.commands import manage
     from crowdwise.server.config import Config
-    from crowdwise.server.settler import Settler
+    from crowdwise.server.refitter import Settler
 
     classes = tuple(str(name) for name in made.annotations.classes)
     token = server.create(path, Config(question="Which?", classes=classes, cap=None, method=method))
@@ -225,7 +225,7 @@ def lead_page(made, gold, path, method=""):
         names = sorted({row[0] for row in rows})
         server.load_tasks(project, [{"id": name, "payload": {"text": name}} for name in names])
         for worker in sorted({row[1] for row in rows}):
-            project.desk.do(lambda shift, worker=worker: manage.add_worker(shift, worker))
+            project.queue.do(lambda batch, worker=worker: manage.add_worker(batch, worker))
         client = TestClient(make_app(project, rate=1e6, burst=1e6))
         head = {"Authorization": f"Bearer {token}"}
         votes = [{"task": t, "worker": w, "answer": a, "key": f"{t} {w}"} for t, w, a in rows]
@@ -281,7 +281,7 @@ def test_terminal_report_next_and_lead_page_agree(name, way, crowdwise_cli, tmp_
     told("report", run, *truth, "-o", tmp_path / "run.html")
     pages = [(tmp_path / f"{kind}.html").read_text(encoding="utf-8") for kind in ("file", "run")]
     result = cw.Result.load(run)
-    level, need = trust(result), needs(cw.read(votes), result)
+    level, need = trust(result), recommend(cw.read(votes), result)
     assert level.error == way.get("error", 0.05)
     sentence, counts = level.sentence(), f"{need.n_vote:,} task{'s' * (need.n_vote != 1)}"
 
@@ -313,7 +313,7 @@ def test_terminal_report_next_and_lead_page_agree(name, way, crowdwise_cli, tmp_
         assert tiles == expected
         lead = text
     if not need.n_vote:
-        assert all("no vote is worth asking for" in line for line in plan)
+        assert all("no further vote is worth its cost" in line for line in plan)
         return
     assert f"{counts} need{'s' * (need.n_vote == 1)} another vote" in terminal
     forecast = r"([\d,]+ more votes? on ([\d,]+) tasks? for \d+: the forecast is a rise) (.*?) of the labels right"

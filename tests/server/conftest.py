@@ -8,9 +8,9 @@ import pytest
 from benchmarks.live.postgres import BIN, Postgres
 from starlette.testclient import TestClient
 
-from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
 
@@ -39,19 +39,19 @@ class Made:
         self.options = {"rate": 1e6, "burst": 1e6} | options
         self.project = Project(path, serve=serve)
         load_tasks(self.project, [{"id": f"t{i}", "payload": self.shown(config, i)} for i in range(tasks)])
-        self.tokens = [self.project.desk.do(self._worker(f"w{i}")) for i in range(workers)]
+        self.tokens = [self.project.queue.do(self._worker(f"w{i}")) for i in range(workers)]
         self.client = TestClient(make_app(self.project, **self.options), raise_server_exceptions=False)
 
     @staticmethod
     def shown(config, i):
         sides = {"left": f"left {i}", "right": f"right {i}"}
-        return {"comparisons": sides, "same": sides, "ranking": {"items": ["x", "y", "z"]}}.get(
+        return {"comparisons": sides, "similarities": sides, "rankings": {"items": ["x", "y", "z"]}}.get(
             config.kind, {"text": f"This is text number {i}."}
         )
 
     @staticmethod
     def _worker(name):
-        return lambda shift: issue(shift, "annotate", manage.add_worker(shift, name))[1]
+        return lambda batch: issue(batch, "annotate", manage.add_worker(batch, name))[1]
 
     def call(self, method, path, who=None, **more):
         """who: a worker's number, a token, or None for the admin."""

@@ -66,7 +66,7 @@ def test_who_is_paused_may_take_back_but_gets_nothing_in_hand(make, database):
     assert p.post("/labels", {"task": "t1", "answer": "a", "worker": "w0"}).status_code == 201
     assert p.post("/workers/w0/pause", {"reason": "why"}).status_code == 200
     assert p.post("/undo", {}, 0).status_code == 201
-    assert not p.project.desk.live.leases.held
+    assert not p.project.queue.live.leases.held
 
 
 def test_what_a_pause_took_out_of_their_hands_does_not_come_back_with_a_restart(make, database):
@@ -75,20 +75,20 @@ def test_what_a_pause_took_out_of_their_hands_does_not_come_back_with_a_restart(
     for act in ("pause", "resume"):
         assert p.post(f"/workers/w0/{act}", {"reason": "why"}).status_code == 200
     p.again()
-    assert not p.project.desk.live.leases.held
+    assert not p.project.queue.live.leases.held
 
 
 def test_an_answer_after_its_time_counts_where_there_is_room(make, database):
     p = make(database, tasks=1, workers=3, cap=1, lease=60)
     assert p.next(0) == ["t0"]
     now = p.project.clock()
-    p.project.desk.clock = lambda: now + 61
+    p.project.queue.clock = lambda: now + 61
     assert p.next(1) == ["t0"]
     assert p.label(0, "t0").json()["status"] == "surplus"
     assert p.label(1, "t0").json()["status"] == "counted"
     p = make(database=None, tasks=1, workers=3, cap=1, lease=60)
     assert p.next(0) == ["t0"]
-    p.project.desk.clock = lambda: now + 61
+    p.project.queue.clock = lambda: now + 61
     assert p.label(0, "t0").json()["status"] == "counted"
 
 
@@ -137,9 +137,9 @@ def test_a_late_answer_to_a_gold_task_looks_like_any_other(make, database):
         if gold:
             p.post("/gold", {"task": "t0", "answer": "a"})
         for who in range(3):
-            p.project.desk.do(lambda s, who=who: s.lend(s.task("t0"), who))
+            p.project.queue.do(lambda s, who=who: s.lease(s.task("t0"), who))
         now = p.project.clock()
-        p.project.desk.clock = lambda now=now: now + 61
+        p.project.queue.clock = lambda now=now: now + 61
         for who in (3, 4):  # the task has its answers from others
             assert p.post("/labels", {"task": "t0", "answer": "a", "worker": f"w{who}"}).status_code == 201
         seen[gold] = late = []

@@ -34,7 +34,7 @@ BAD = [
 @pytest.mark.parametrize(("path", "body", "status"), BAD)
 def test_bad_requests_are_problems_and_leave_nothing(make, path, body, status):
     p = make(tasks=2)
-    before = p.project.desk.live.last
+    before = p.project.queue.live.last
     if path == "/labels":
         body = {"worker": "w0"} | body
     got = p.post(path, body)
@@ -43,7 +43,7 @@ def test_bad_requests_are_problems_and_leave_nothing(make, path, body, status):
     shown = got.json()
     assert shown["status"] == status
     assert len(shown["detail"]) > 10
-    assert p.project.desk.live.last == before
+    assert p.project.queue.live.last == before
 
 
 def test_what_is_no_json_is_said_to_be_none(make):

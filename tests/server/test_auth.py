@@ -61,11 +61,11 @@ def call(p, method, path, token):
 
 def test_every_address_asks_who_it_is(make):
     p = make(tasks=2)
-    reader = p.project.desk.do(lambda s: auth.issue(s, "read"))[1]
-    gone = p.project.desk.do(lambda s: auth.issue(s, "admin"))
+    reader = p.project.queue.do(lambda s: auth.issue(s, "read"))[1]
+    gone = p.project.queue.do(lambda s: auth.issue(s, "admin"))
     assert call(p, "GET", "/projects/{p}/status", gone[1]).status_code == 200
-    p.project.desk.do(lambda s: auth.revoke(s, token=gone[0]))
-    checker = p.project.desk.do(lambda s: auth.issue(s, "check"))[1]
+    p.project.queue.do(lambda s: auth.revoke(s, token=gone[0]))
+    checker = p.project.queue.do(lambda s: auth.issue(s, "check"))[1]
     wrong = {"annotate": reader, "read": p.tokens[0], "check": p.tokens[0], "admin": p.tokens[0]}
     p.client.app.state.strangers = Rates(1e6, 1e6)
     seen = 0
@@ -123,7 +123,7 @@ def test_a_cookie_needs_the_forms_token(make):
 
 def test_invitations_are_used_up_and_end(make):
     p = make(tasks=1, workers=0)
-    desk = p.project.desk
+    desk = p.project.queue
     code = desk.do(lambda s: auth.invite(s, 1, 60))
     _, secret = desk.do(lambda s: auth.join(s, code, "ann"))
     assert p.get("/next", secret).status_code == 200
@@ -173,17 +173,17 @@ def test_admin_acts_are_written_down(make):
     p.call("PATCH", "", json={"cap": 2})
     with p.project.database.reader.connect() as connection:
         rows = connection.execute(sa.select(t.audit.c.act, t.audit.c.token, t.audit.c.detail)).all()
-    acts = {row.act: row for row in rows}
-    assert acts["pause"].token
-    assert "spam" in acts["pause"].detail
-    assert acts["settings"].detail == '{"cap":2}'
+    commands = {row.act: row for row in rows}
+    assert commands["pause"].token
+    assert "spam" in commands["pause"].detail
+    assert commands["settings"].detail == '{"cap":2}'
 
 
 # ---------------------------------------------------------------- revocation
 def test_what_was_looked_up_before_a_revocation_is_not_remembered_after_it(make):
     """The look-up has read the table, then the token is revoked, then the look-up goes on."""
     p = make(tasks=1, workers=1)
-    door = p.project.door
+    door = p.project.authenticator
     read, go = threading.Event(), threading.Event()
 
     class Slow:
@@ -220,7 +220,7 @@ def test_what_was_looked_up_before_a_revocation_is_not_remembered_after_it(make)
 def test_a_stream_ends_when_its_token_is_revoked(make, database):
     """Over a connection; the revocation may come from another process of the same project."""
     p = make(database, tasks=3)
-    reader, other = (p.project.desk.do(lambda s: auth.issue(s, "read")) for _ in range(2))
+    reader, other = (p.project.queue.do(lambda s: auth.issue(s, "read")) for _ in range(2))
     with wired(p.client.app) as (_, port):
         streams = []
         for token in (reader[1], other[1]):
@@ -231,7 +231,7 @@ def test_a_stream_ends_when_its_token_is_revoked(make, database):
                 pass
             streams.append((wire, file))
         with Project(p.path) as elsewhere:
-            elsewhere.desk.do(lambda s: auth.revoke(s, token=reader[0]))
+            elsewhere.queue.do(lambda s: auth.revoke(s, token=reader[0]))
         (wire, file), (going, lines) = streams
         for line in file:  # to its end
             assert b"alive" not in line
@@ -255,12 +255,12 @@ def test_nothing_of_the_batch_that_revokes_a_token_goes_to_it(make):
         lines = p.client.app.state.hub.watch(check)
         await anext(lines)
 
-        def both(shift):
-            auth.revoke(shift, worker=0)
-            shift.enter("skip", task=0, worker=1, payload={"reason": ""})
+        def both(batch):
+            auth.revoke(batch, worker=0)
+            batch.enter("skip", task=0, worker=1, payload={"reason": ""})
 
         allowed = False
-        await asyncio.to_thread(p.project.desk.do, both)
+        await asyncio.to_thread(p.project.queue.do, both)
         return [line async for line in lines]
 
     assert asyncio.run(asyncio.wait_for(watched(), 30)) == []
@@ -270,18 +270,18 @@ def test_nothing_of_the_batch_that_revokes_a_token_goes_to_it(make):
 def test_lines_that_wait_are_not_delivered_after_a_revocation(make, lines):
     """A slow client: many lines wait in its queue, more than it may leave unread even, when its token is revoked."""
     p = make(tasks=3)
-    reader = p.project.desk.do(lambda s: auth.issue(s, "read"))
-    door = p.project.door
+    reader = p.project.queue.do(lambda s: auth.issue(s, "read"))
+    door = p.project.authenticator
 
     async def allowed():
         return await asyncio.to_thread(door.look, reader[1]) is not None
 
     def skips(n):
-        def command(shift):
+        def command(batch):
             for _ in range(n):
-                shift.enter("skip", task=0, worker=1, payload={"reason": ""})
+                batch.enter("skip", task=0, worker=1, payload={"reason": ""})
 
-        return asyncio.to_thread(p.project.desk.do, command)
+        return asyncio.to_thread(p.project.queue.do, command)
 
     async def watched():
         stream = p.client.app.state.hub.watch(allowed)
@@ -289,7 +289,7 @@ def test_lines_that_wait_are_not_delivered_after_a_revocation(make, lines):
         await skips(lines)
         await skips(1)
         before.append(await anext(stream))
-        await asyncio.to_thread(p.project.desk.do, lambda s: auth.revoke(s, token=reader[0]))
+        await asyncio.to_thread(p.project.queue.do, lambda s: auth.revoke(s, token=reader[0]))
         await skips(1)  # produced after the revocation
         return before, [line async for line in stream]
 
@@ -328,7 +328,7 @@ INVISIBLE = [
 
 def test_names_that_mislead_are_refused_at_joining(make):
     p = make(tasks=1, workers=0)
-    desk = p.project.desk
+    desk = p.project.queue
     code = desk.do(lambda s: auth.invite(s, 1, 60))
     for name in MISLEADING + INVISIBLE:
         with pytest.raises(Problem, match="the name of a worker"):

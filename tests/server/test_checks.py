@@ -11,14 +11,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from crowdwise.server import auth
-from crowdwise.server.acts import check
 from crowdwise.server.api.app import make_app
+from crowdwise.server.commands import check
+from crowdwise.server.live.baseline import load_baseline
 from crowdwise.server.live.checks import Checks, draw
 from crowdwise.server.live.replay import replay
-from crowdwise.server.live.settled import load_settled
 from crowdwise.server.live.snapshot import _restored, take
 from crowdwise.server.project import Project
-from crowdwise.server.settler import Settler
+from crowdwise.server.refitter import Refitter
 from crowdwise.server.store.log import events
 
 CLASSES = "abc"
@@ -39,8 +39,8 @@ def answers(p, tasks, workers=4, skill=0.8, seed=0):
 
 
 def fit(p):
-    settler = Settler(p.project, start=False)
-    assert settler.once(now=True), settler.failed
+    refitter = Refitter(p.project, start=False)
+    assert refitter.once(now=True), refitter.failed
     return p.get("/status").json()
 
 
@@ -62,9 +62,9 @@ def test_the_queue_is_drawn_among_labelled_tasks_and_measures_from_ten_on(make):
     few = fit(p)["trust"]
     assert few["sentence"].startswith("9 checked tasks are too few")
     check_all(p, truth, 14)
-    assert p.project.desk.live.refit_due(0.0)
+    assert p.project.queue.live.refit_due(0.0)
     status = fit(p)
-    assert not p.project.desk.live.refit_due(0.0)
+    assert not p.project.queue.live.refit_due(0.0)
     assert status["checks"] == {"asked": 60, "checked": 23, "left": 37}
     assert status["trust"]["checked"] == 23
     assert "measured on 23 checked tasks" in status["trust"]["sentence"]
@@ -97,9 +97,9 @@ def test_checks_are_gold_and_no_votes_and_the_tasks_go_on(make):
     row = p.get(f"/tasks/{task}").json()
     assert (row["gold"], row["drawn"], row["state"], row["answers"]) == ("b", "check", state, 2)
     assert p.get("/status").json()["answers"]["counted"] == n
-    last = p.project.desk.live.last
+    last = p.project.queue.live.last
     assert p.post("/checks/labels", {"task": task, "answer": "b"}).status_code == 200
-    assert p.project.desk.live.last == last  # the same again is no event
+    assert p.project.queue.live.last == last  # the same again is no event
     assert p.post("/checks/labels", {"task": task, "answer": None}).json()["progress"]["checked"] == 0
     assert p.get(f"/tasks/{task}").json()["gold"] is None
     p.post("/gold", {"task": task, "answer": "a"})
@@ -130,12 +130,12 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make):
     check_all(p, truth, 12)
     fit(p)
     p.post("/checks", {"n": 5})
-    live = p.project.desk.live
+    live = p.project.queue.live
     arrays = take(live)
     restored = _restored(arrays, json.loads(arrays["plain"].tobytes()))
     with p.project.database.reader.connect() as connection:
         log = list(events(connection, "main"))
-        again = replay(log, live.config, kept=lambda event: load_settled(connection.execute, "main", event.id))
+        again = replay(log, live.config, kept=lambda event: load_baseline(connection.execute, "main", event.id))
         refitted = replay(log, live.config)
     drawn = [event.payload for event in log if event.kind == "check"]
     assert [len(each["tasks"]) for each in drawn] == [20, 5]
@@ -144,11 +144,11 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make):
     for other in (restored, again, refitted):
         assert other.checks == live.checks
         assert other.session.gold == live.session.gold == []
-        board, mine = other.session.board, live.session.board
+        board, mine = other.session.task_index, live.session.task_index
         assert board.calibration == mine.calibration
         assert board.calibration is not None
         assert board.doubt == mine.doubt
-        np.testing.assert_array_equal(board.believed, mine.believed)
+        np.testing.assert_array_equal(board.posterior, mine.posterior)
         assert board.progress.accuracy == pytest.approx(mine.progress.accuracy)
     p.again()
     assert p.get("/checks").json() == {"asked": 25, "checked": 12, "left": 13}
@@ -160,7 +160,7 @@ def test_old_logs_have_no_queue_and_their_gold_was_chosen(make):
     with p.project.database.reader.connect() as connection:
         gold = next(event for event in events(connection, "main") if event.kind == "gold")
     assert gold.payload == {"answer": "c"}
-    live = p.project.desk.live
+    live = p.project.queue.live
     assert live.checks == Checks()
     assert live.hides_gold(1)
     assert p.get("/tasks/t1").json()["drawn"] == "chosen"
@@ -198,8 +198,8 @@ def test_what_makes_no_sense_is_refused(make):
     assert (got.status_code, "zebra" in got.json()["detail"]) == (422, True)
     assert p.get("/checks").json() == {"asked": 4, "checked": 0, "left": 4}
     with pytest.raises(Exception, match="1 to"):
-        p.project.desk.do(lambda shift: check.ask(shift, 0))
-    q = make(kind="ranking", classes=(), tasks=3)
+        p.project.queue.do(lambda batch: check.ask(batch, 0))
+    q = make(kind="rankings", classes=(), tasks=3)
     assert q.post("/checks", {}).status_code == 409
     assert q.get("/status").json()["checks"] is None
 
@@ -208,7 +208,7 @@ def test_a_checker_may_check_and_nothing_else(make):
     p = make(tasks=10, workers=2)
     answers(p, 10, workers=2)
     p.post("/checks", {"n": 3})
-    token = p.project.desk.do(lambda shift: auth.issue(shift, "check"))[1]
+    token = p.project.queue.do(lambda batch: auth.issue(batch, "check"))[1]
     (task,) = p.get("/checks/next", token).json()["tasks"]
     assert p.post("/checks/labels", {"task": task["id"], "answer": "a"}, token).status_code == 200
     assert p.get("", token).json()["question"] == "Which?"
@@ -220,7 +220,7 @@ def test_a_checker_may_check_and_nothing_else(make):
         ("/labels", {"task": "t0", "answer": "a"}),
     ):
         assert p.post(path, body, token).status_code == 403, path
-    for who in (0, p.project.desk.do(lambda shift: auth.issue(shift, "read"))[1]):
+    for who in (0, p.project.queue.do(lambda batch: auth.issue(batch, "read"))[1]):
         assert p.get("/checks/next", who).status_code == 403
         assert p.post("/checks/labels", {"task": task["id"], "answer": "b"}, who).status_code == 403
     assert p.get(f"/tasks/{task['id']}").json()["gold"] == "a"
@@ -271,10 +271,10 @@ def test_a_restart_with_an_old_snapshot_replays_the_log(make, caplog):
     path = next(p.path.rglob("state.npz"))
     head, _, rest = path.read_bytes()[65:].partition(b"\n")
     old = json.dumps(json.loads(head) | {"format": 2}).encode() + b"\n" + rest
-    p.project.settler.close()
-    p.project.settler = None
+    p.project.refitter.close()
+    p.project.refitter = None
     path.write_bytes(hashlib.sha256(old).hexdigest().encode() + b"\n" + old)
     p.project.close()
     p.project = Project(p.path)
-    assert p.project.desk.live.n_answers == 16
+    assert p.project.queue.live.n_answers == 16
     assert "another version" in caplog.text

@@ -12,8 +12,8 @@ import pytest
 from benchmarks.live.wired import wired
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from crowdwise.server.acts import annotate as acts
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import annotate as commands
 from crowdwise.server.store.log import events
 
 from .wired import answer, chunked, connected, request, undated, until
@@ -39,7 +39,7 @@ class Served:
             return [event for event in events(connection, "main") if event.kind == "label"]
 
     def leases(self):
-        return dict(self.made.project.desk.live.leases.held)
+        return dict(self.made.project.queue.live.leases.held)
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_another_protocol_is_not_spoken(served):
 
 def test_bytes_that_are_no_request_do_not_lose_the_response_before_them(served):
     task = served.made.next(0)[0]
-    go = held_back(served.made.project.desk)
+    go = held_back(served.made.project.queue)
     served.socket.sendall(request("POST", "/labels", served.token, label(task), Idempotency_Key="k") + b"\x00odd\r\n")
     go.set()
     status, headers, _ = answer(served.file)
@@ -190,7 +190,7 @@ BAD_BODIES = {
 def test_a_malformed_body_does_not_lose_the_responses_before_it(served, name):
     """A is carried out; B, pipelined behind it, has a malformed chunk: A gets its response, then it is over."""
     task = served.made.next(0)[0]
-    go = held_back(served.made.project.desk)
+    go = held_back(served.made.project.queue)
     first = request("POST", "/labels", served.token, label(task), Idempotency_Key="k")
     served.socket.sendall(first + BAD_BODIES[name])
     until(lambda: all(c._ended for c in list(served.server.server_state.connections)))  # the bad body is parsed
@@ -266,7 +266,7 @@ def over(port, data, cuts):
 def test_requests_that_do_not_wait_are_answered_in_their_order(served):
     n = 12
     tasks = [task["id"] for task in served.made.get(f"/next?n={n}", 0).json()["tasks"]]
-    go = held_back(served.made.project.desk)
+    go = held_back(served.made.project.queue)
     for i, task in enumerate(tasks):
         served.socket.sendall(request("POST", "/labels", served.token, label(task), Idempotency_Key=f"k{i}"))
         if i % 3 == 0:
@@ -326,7 +326,7 @@ def test_refusals(served, body, key, status):
 
 def test_unknown_tokens_and_readers_are_refused(served):
     made = served.made
-    reader = made.project.desk.do(lambda shift: issue(shift, "read")[1])
+    reader = made.project.queue.do(lambda batch: issue(batch, "read")[1])
     for token, status in (("cw_unknown", 401), ("", 401), (reader, 403), (reader, 403)):
         assert served.send("GET", "/next", token)[0] == status
     assert served.send("GET", "/next", served.token)[0] == 200
@@ -346,11 +346,11 @@ def test_too_many_requests(make):
 
 
 def test_a_fault_is_reported_and_the_server_goes_on(served, monkeypatch):
-    def broken(shift, worker, n):
+    def broken(batch, worker, n):
         raise RuntimeError("planted")
 
     with monkeypatch.context() as patch:
-        patch.setattr(acts, "take", broken)
+        patch.setattr(commands, "take", broken)
         status, _, body = served.send("GET", "/next", served.token)
     assert status == 500
     assert "planted" not in body.decode()
@@ -378,7 +378,7 @@ def test_idle_connections_are_closed(make):
 
 
 def test_the_end_of_the_server_waits_for_an_answer(served):
-    go = held_back(served.made.project.desk)
+    go = held_back(served.made.project.queue)
     served.socket.sendall(request("GET", "/next", served.token))
     until(lambda: served.server.server_state.tasks)
     served.server.should_exit = True

@@ -112,11 +112,11 @@ def test_the_same_answers_as_by_the_framework_alone(make, monkeypatch, who):
         # Tokens have so many requests that the number that is left tells how many were counted.
         p = make(tasks=12, workers=2, seed=1, app={"rate": 1e-9, "burst": 1e4})
         p.client.app.state.strangers.burst = 1e4
-        reader = p.project.desk.do(lambda shift: issue(shift, "read")[1])
+        reader = p.project.queue.do(lambda batch: issue(batch, "read")[1])
         token = {"worker": p.tokens[0], "admin": p.admin, "reader": reader, "revoked": p.tokens[1], "nobody": ""}[who]
         if who == "revoked":
             p.post("/workers/w1/revoke")
-        p.project.desk.clock = lambda: 4e9  # so that leases end at the same time
+        p.project.queue.clock = lambda: 4e9  # so that leases end at the same time
         assert len(p.next(0, 12)) == 12
         with monkeypatch.context() as patch:
             if by_framework:

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowdwise.core.errors import DataError
-from crowdwise.server.acts import annotate
+from crowdwise.server.commands import annotate
 from crowdwise.server.project import Project
 from crowdwise.server.store import tables as t
 
@@ -72,11 +72,11 @@ def test_the_clock_jumps(make, database):
     p = make(database, tasks=3, lease=60)
     now = p.project.clock()
     (first,) = p.next(0)
-    p.project.desk.clock = lambda: now - 86_400  # back: time stands still rather than run backwards
+    p.project.queue.clock = lambda: now - 86_400  # back: time stands still rather than run backwards
     assert p.next(0) == [first]
     assert p.label(0, first).status_code == 201
     (second,) = p.next(0)
-    p.project.desk.clock = lambda: now + 10 * 86_400  # ahead: leases end, late answers count where there is room
+    p.project.queue.clock = lambda: now + 10 * 86_400  # ahead: leases end, late answers count where there is room
     assert p.label(0, second).json()["status"] == "counted"
     with p.project.database.reader.connect() as connection:
         at = connection.execute(sa.select(t.event.c.received_at).order_by(t.event.c.id)).scalars().all()
@@ -86,10 +86,10 @@ def test_the_clock_jumps(make, database):
 def test_a_response_that_is_lost_is_given_again(make, database):
     p = make(database, tasks=2)
     (task,) = p.next(0)
-    said = annotate.Said(task, "a", "k", "body")
-    first = p.project.desk.do(lambda s: annotate.label(s, 0, said))  # stored; the answer never arrives
+    said = annotate.Submission(task, "a", "k", "body")
+    first = p.project.queue.do(lambda s: annotate.label(s, 0, said))  # stored; the answer never arrives
     p.again()
-    assert p.project.desk.do(lambda s: annotate.label(s, 0, said)) == (False, first[1])
+    assert p.project.queue.do(lambda s: annotate.label(s, 0, said)) == (False, first[1])
     assert counted(p) == 1
 
 
@@ -117,7 +117,7 @@ def test_postgresql_goes_down_and_comes_back(make, postgres):
 
 def test_a_slow_disk_makes_batches_larger_not_answers_fewer(make, monkeypatch):
     p = make(tasks=60, workers=4, cap=4)
-    desk = p.project.desk
+    desk = p.project.queue
     whole = desk._batch
 
     def slow(batch):
@@ -129,7 +129,7 @@ def test_a_slow_disk_makes_batches_larger_not_answers_fewer(make, monkeypatch):
 
     def work(who):
         for i in range(30):
-            said = annotate.Said(f"t{i}", "a", f"{who} {i}", "b", trusted=True)
+            said = annotate.Submission(f"t{i}", "a", f"{who} {i}", "b", trusted=True)
             threading.Thread(target=desk.do, args=(lambda s, said=said: annotate.label(s, who, said),)).start()
 
     for who in range(4):
@@ -143,14 +143,16 @@ def test_two_processes_of_one_project_stay_in_step(make, database):
     p = make(database, tasks=4, workers=4, cap=2)
     with Project(p.path) as other:
         for w in range(4):
-            desk = (p.project if w % 2 else other).desk
+            desk = (p.project if w % 2 else other).queue
             for name in desk.do(lambda s, w=w: annotate.take(s, w, 4)).names:
-                said = annotate.Said(name, "a", f"{w} {name}", "b")
+                said = annotate.Submission(name, "a", f"{w} {name}", "b")
                 desk.do(lambda s, w=w, said=said: annotate.label(s, w, said))
-        other.desk.do(str)
-        p.project.desk.do(str)
-        assert other.desk.live.n_answers == p.project.desk.live.n_answers == 8
-        assert (other.desk.live.session.board.believed == p.project.desk.live.session.board.believed).all()
+        other.queue.do(str)
+        p.project.queue.do(str)
+        assert other.queue.live.n_answers == p.project.queue.live.n_answers == 8
+        assert (
+            other.queue.live.session.task_index.posterior == p.project.queue.live.session.task_index.posterior
+        ).all()
 
 
 def test_a_second_server_is_refused_in_one_line(make):
@@ -205,7 +207,7 @@ def test_a_backup_of_a_running_project_can_be_served(make, tmp_path):
     backup(Folder(p.path), tmp_path / "copy")
     p.label(0, p.next(0)[0])
     with Project(tmp_path / "copy", serve=True) as copy:
-        assert copy.desk.live.n_answers == 1
+        assert copy.queue.live.n_answers == 1
     assert (tmp_path / "copy" / "media" / "a.png").read_bytes() == b"x"
     with pytest.raises(DataError, match="exists already"):
         backup(Folder(p.path), tmp_path / "copy")

@@ -13,8 +13,8 @@ from crowdwise.core.errors import CrowdwiseError
 from crowdwise.server import fitting
 from crowdwise.server.config import Config
 from crowdwise.server.fitting import Fitter
+from crowdwise.server.live.baseline import side, with_flags_of
 from crowdwise.server.live.fits import Rows, fit_arrays
-from crowdwise.server.live.settled import side, with_flags_of
 
 CLASSES = ("yes", "no", "per'haps")
 SKILL = [0.95, 0.9, 0.85, 0.8, 0.7]
@@ -45,7 +45,7 @@ def test_skills_are_those_that_were_planted(said):
 def test_the_constant_worker_is_flagged_with_the_name_of_the_class(said):
     (flag,) = said["flags"]["5"]
     assert flag["flag"] == "constant"
-    assert flag["evidence"].startswith('said "per\'haps" in 300 of 300 labels')
+    assert flag["evidence"].startswith('gave "per\'haps" in 300 of 300 labels')
     assert not {str(w) for w in range(4)} & set(said["flags"])
 
 

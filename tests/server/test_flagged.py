@@ -9,8 +9,8 @@ import pytest
 
 from crowdwise.server.config import Config
 from crowdwise.server.live.fits import Rows, fit_arrays
-from crowdwise.server.live.flagged import groups_of
-from crowdwise.server.settler import Settler
+from crowdwise.server.live.flags import groups_of
+from crowdwise.server.refitter import Refitter
 from crowdwise.workers.flags import Flag
 
 TASKS, HONEST = 80, 5
@@ -47,7 +47,7 @@ def comparisons(rng):
     return {}, say
 
 
-def same(rng):
+def similarities(rng):
     """Twelve items in three clusters."""
     pair = [rng.choice(12, 2, replace=False) for _ in range(TASKS)]
 
@@ -59,7 +59,7 @@ def same(rng):
     return {}, say
 
 
-def ranking(rng):
+def rankings(rng):
     """Five items a task, in the order of noisy scores."""
     items = [f"i{k}" for k in range(5)]
     true = rng.normal(0, 1, (TASKS, 5))
@@ -91,7 +91,7 @@ def fitted(kind, tasks=TASKS, workers=HONEST + 1):
     return json.loads(fit_arrays(Rows(config, tasks, none, none, none, {}, said, NAMES))["json"].tobytes())
 
 
-KINDS = ("sets", "numbers", "comparisons", "same", "ranking", "spans")
+KINDS = ("sets", "numbers", "comparisons", "similarities", "rankings", "spans")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,7 +119,7 @@ def test_the_lead_sees_them(make):
     rows = [{"task": f"t{t}", "worker": NAMES[w], "answer": say(t, w == HONEST)[0], "key": f"{t} {w}"}
             for t in range(TASKS) for w in range(HONEST + 1)]  # fmt: skip
     assert p.post("/labels/bulk", {"labels": rows}).status_code == 200
-    assert Settler(p.project, start=False).once(now=True)
+    assert Refitter(p.project, start=False).once(now=True)
     flags = {row["name"]: [each["flag"] for each in row["flags"]] for row in p.get("/workers").json()["workers"]}
     assert flags.pop(NAMES[HONEST]) == ["random"]
     assert not any(flags.values())

@@ -45,14 +45,14 @@ def test_a_form_in_an_odd_encoding(make, charset):
     login = Browser(p, "/login")
     expected = {400} if charset in ("unicode_escape", "undefined") else {400, 403}
     assert login.multipart("/login", charset, csrf="\\ud800").status_code in expected
-    code = p.project.desk.do(lambda s: auth.invite(s, 1, 60))
+    code = p.project.queue.do(lambda s: auth.invite(s, 1, 60))
     join = Browser(p, f"/join/{code}")
     expected = {400} if charset in ("unicode_escape", "undefined") else {400, 303}
     assert join.multipart(f"/join/{code}", charset, csrf=join.csrf, name="Ann\\ud800").status_code in expected
     page = Browser(p, "/p/main/annotate", p.tokens[0])
     got = page.multipart("/p/main/annotate", charset, csrf=page.csrf, task="t0", key="k", answer="\\ud800")
     assert got.status_code in (400, 422)
-    assert p.project.desk.failed == p.project.desk.faults == 0
+    assert p.project.queue.failed == p.project.queue.faults == 0
 
 
 def test_tokens_that_no_header_can_hold(make):
@@ -90,7 +90,7 @@ GOLD = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["numbers", "sets", "ranking", "spans", "classes"])
+@pytest.mark.parametrize("kind", ["numbers", "sets", "rankings", "spans", "classes"])
 def test_gold_that_cannot_be_stored_is_refused_by_the_leads_form(make, kind):
     p = make(tasks=2, workers=1, kind=kind, classes=("a", "b") if kind in ("sets", "spans", "classes") else ())
     lead = Browser(p, "/p/main/lead", p.admin)
@@ -99,8 +99,8 @@ def test_gold_that_cannot_be_stored_is_refused_by_the_leads_form(make, kind):
         assert got.status_code in (400, 413, 422), answer[:20]
         if got.status_code != 413:
             assert 'role="alert"' in got.text
-    assert p.project.desk.failed == p.project.desk.faults == 0
-    assert not p.project.desk.live.gold
+    assert p.project.queue.failed == p.project.queue.faults == 0
+    assert not p.project.queue.live.gold
 
 
 SETTINGS = [
@@ -112,7 +112,7 @@ SETTINGS = [
 
 def test_settings_that_are_no_numbers_are_refused_by_the_leads_form(make):
     p = make(tasks=1, workers=1)
-    before = p.project.desk.live.config
+    before = p.project.queue.live.config
     lead = Browser(p, "/p/main/lead", p.admin)
     for field, value in SETTINGS:
         got = lead.post("/p/main/lead", action="settings", **{field: value})
@@ -120,7 +120,7 @@ def test_settings_that_are_no_numbers_are_refused_by_the_leads_form(make):
         assert 'role="alert"' in got.text
         assert lead.post("/p/main/lead", action="check", n=value).status_code in (400, 422)
         assert lead.post("/p/main/lead", action="invite", expires_in=value).status_code in (400, 422)
-    assert p.project.desk.live.config == before
+    assert p.project.queue.live.config == before
 
 
 def test_pages_for_a_host_that_is_none(make):

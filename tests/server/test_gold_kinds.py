@@ -13,19 +13,19 @@ from starlette.testclient import TestClient
 import crowdwise as cw
 from crowdwise.evaluation.statement import outlook, statement
 from crowdwise.server.api.app import make_app
+from crowdwise.server.live.answer_log import answers_at
+from crowdwise.server.live.baseline import load_baseline
 from crowdwise.server.live.replay import replay
-from crowdwise.server.live.said import answers_at
-from crowdwise.server.live.settled import load_settled
 from crowdwise.server.live.snapshot import _restored, take
 from crowdwise.server.offline import import_gold
-from crowdwise.server.settler import Settler
+from crowdwise.server.refitter import Refitter
 from crowdwise.server.store.log import events
 
 TASKS, WORKERS, CHECKED = 120, 5, 40
 CLASSES = ("a", "b", "c")
 WORDS = [(0, 4), (5, 7), (8, 12), (13, 19)]
 MEASURED = ("sets", "comparisons", "spans", "numbers")
-UNMEASURED = ("ranking", "same")
+UNMEASURED = ("rankings", "similarities")
 
 
 def project(make, kind, **settings):
@@ -40,9 +40,9 @@ def true_answer(kind, rng):
         return str(rng.choice(["left", "right"]))
     if kind == "numbers":
         return float(rng.normal(50, 10))
-    if kind == "ranking":
+    if kind == "rankings":
         return [str(item) for item in rng.permutation(["x", "y", "z"])]
-    if kind == "same":
+    if kind == "similarities":
         return str(rng.choice(["same", "different"]))
     some = sorted(rng.choice(len(WORDS), 2, replace=False).tolist())
     return [{"start": WORDS[i][0], "end": WORDS[i][1], "label": str(rng.choice(CLASSES))} for i in some]
@@ -71,8 +71,8 @@ def label_all(p, kind, tasks=TASKS, workers=WORKERS, seed=0):
 
 
 def fit(p):
-    settler = Settler(p.project, start=False)
-    assert settler.once(now=True), settler.failed
+    refitter = Refitter(p.project, start=False)
+    assert refitter.once(now=True), refitter.failed
     return p.get("/status").json()
 
 
@@ -97,14 +97,16 @@ def votes_of(p, kind):
         rows = answers_at(connection.execute, "main")
     task, worker, said, shown = (list(column) for column in zip(*(row[:4] for row in rows), strict=True))
     if kind == "sets":
-        return cw.set_votes(task, worker, said, classes=list(CLASSES))
+        return cw.sets.set_votes(task, worker, said, classes=list(CLASSES))
     if kind == "numbers":
-        return cw.number_votes(task, worker, said)
+        return cw.numbers.number_votes(task, worker, said)
     if kind == "comparisons":
         left, right = ([each[side] for each in shown] for side in ("left", "right"))
-        return cw.comparison_votes(left, right, said, worker=worker, task=task)
+        return cw.comparisons.comparison_votes(left, right, said, worker=worker, task=task)
     marks = [[[each["start"], each["end"], each["label"]] for each in some] for some in said]
-    return cw.span_votes(task, worker, marks, texts={t: each["text"] for t, each in zip(task, shown, strict=True)})
+    return cw.spans.span_votes(
+        task, worker, marks, texts={t: each["text"] for t, each in zip(task, shown, strict=True)}
+    )
 
 
 @pytest.mark.parametrize("kind", MEASURED)
@@ -116,7 +118,7 @@ def test_checked_tasks_change_statement_interval_and_export_as_in_memory(make, k
     assert "no task has been checked" in before["sentence"]
     assert p.post("/checks", {"n": CHECKED + 5}).json()["left"] == CHECKED + 5
     gold = check(p, truth, CHECKED)
-    assert p.project.desk.live.refit_due(0.0)
+    assert p.project.queue.live.refit_due(0.0)
     status = fit(p)
     votes = votes_of(p, kind)
     given = {task: json.dumps(true) for task, true in gold.items()} if kind == "spans" else gold
@@ -211,7 +213,7 @@ def test_kinds_that_gold_cannot_measure_say_so_in_one_line(make, kind):
     assert status["trust"]["checked"] == 0
     assert "crowdwise evaluate" in status["trust"]["sentence"]
     assert any("no share of them can ship" in line for line in status["trust"]["notes"])
-    if kind == "same":
+    if kind == "similarities":
         assert any(line.startswith("1 gold answer is not used") for line in status["trust"]["notes"])
     page = client(p).get("/p/main/lead").text
     assert "There is no check queue" in page
@@ -252,9 +254,9 @@ def test_the_check_page_takes_the_answer_of_the_kind(make, kind):
     assert got.status_code == 303, got.text
     row = p.get(f"/tasks/{task}").json()
     assert (row["gold"], row["drawn"]) == (SPELLED[kind], "check")
-    last = p.project.desk.live.last
+    last = p.project.queue.live.last
     assert p.post("/checks/labels", {"task": task, "answer": SPELLED[kind]}).status_code == 200
-    assert p.project.desk.live.last == last  # the same again is no event
+    assert p.project.queue.live.last == last  # the same again is no event
     refused = p.post("/checks/labels", {"task": task, "answer": WRONG[kind]})
     assert refused.status_code == 422
     assert "\n" not in refused.json()["detail"]
@@ -284,10 +286,10 @@ def test_tasks_and_projects_stop_by_measured_confidence(make, kind):
     assert 0 < len(sure) == p.get("/status").json()["tasks"]["sure"] < TASKS
     assert sure & set(unchecked) == {task for task, confidence in unchecked.items() if confidence >= target}
     assert sure - set(unchecked)  # checked tasks go on and stop like the others
-    assert not p.project.desk.live.session.finished()
+    assert not p.project.queue.live.session.finished()
     assert p.call("PATCH", "", json={"accuracy": round(measured["low"] - 0.05, 2)}).status_code == 200
     assert "expected to be right" in p.get("/status").json()["stopped"]
-    more = [{"id": f"new{i}", "payload": p.shown(p.project.desk.live.config, i)} for i in range(TASKS)]
+    more = [{"id": f"new{i}", "payload": p.shown(p.project.queue.live.config, i)} for i in range(TASKS)]
     p.post("/tasks", {"tasks": more})
     assert p.get("/status").json()["stopped"] is None  # a task without answers is not right
 
@@ -309,22 +311,22 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make, kind):
     p.post("/checks", {"n": CHECKED})
     check(p, truth, CHECKED)
     fit(p)
-    live = p.project.desk.live
+    live = p.project.queue.live
     arrays = take(live)
     restored = _restored(arrays, json.loads(arrays["plain"].tobytes()))
     with p.project.database.reader.connect() as connection:
         log = list(events(connection, "main"))
         how = {"answers": lambda until: answers_at(connection.execute, "main", until)}
-        kept = replay(log, live.config, kept=lambda event: load_settled(connection.execute, "main", event.id), **how)
+        kept = replay(log, live.config, kept=lambda event: load_baseline(connection.execute, "main", event.id), **how)
         refitted = replay(log, live.config, **how)
     for other in (restored, kept, refitted):
         assert other.checks == live.checks
-        board, mine = other.session.board, live.session.board
+        board, mine = other.session.task_index, live.session.task_index
         assert board.doubt == mine.doubt
         for name in ("fitted", "believed", "reason"):
             np.testing.assert_array_equal(getattr(board, name), getattr(mine, name), name)
         assert board.progress.accuracy == pytest.approx(mine.progress.accuracy, nan_ok=True)
-        np.testing.assert_array_equal(other.settled["json"], live.settled["json"])
+        np.testing.assert_array_equal(other.baseline["json"], live.baseline["json"])
 
 
 @pytest.mark.parametrize("kind", MEASURED)

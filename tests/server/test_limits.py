@@ -171,7 +171,7 @@ def test_a_client_that_waits_for_100_continue_gets_one_response(port):
 def test_a_response_that_takes_long_has_no_deadline(port):
     """The request has arrived: the time that the server needs is its own."""
     where = port(SHORT)
-    desk, token = port.made.project.desk, port.made.tokens[0]
+    desk, token = port.made.project.queue, port.made.tokens[0]
     batch = desk._batch
 
     def slow(given):
@@ -288,7 +288,7 @@ def test_a_client_that_sends_its_whole_body_first_gets_an_early_response(port, n
             assert answer(file)[0] == 200
         assert file.read() == b""
     until(lambda: not port.server.server_state.connections)
-    assert not port.made.project.desk.live.leases.held
+    assert not port.made.project.queue.live.leases.held
 
 
 LAST = {
@@ -307,7 +307,7 @@ def test_requests_behind_the_last_response_are_not_carried_out(port, name):
         assert file.read() == b""
     state = port.server.server_state
     until(lambda: not state.connections and not state.tasks)
-    assert not port.made.project.desk.live.leases.held
+    assert not port.made.project.queue.live.leases.held
 
 
 def test_the_rest_of_a_body_after_the_last_response_has_a_deadline(port):

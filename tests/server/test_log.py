@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from crowdwise.server.acts import annotate, manage
+from crowdwise.server.commands import annotate, manage
 from crowdwise.server.live.replay import replay
 from crowdwise.server.live.snapshot import take
-from crowdwise.server.settler import Settler
+from crowdwise.server.refitter import Refitter
 from crowdwise.server.store.engine import Database
 from crowdwise.server.store.log import events
 
@@ -18,14 +18,14 @@ from crowdwise.server.store.log import events
 def busy(p, n=150, seed=0):
     """A project in which everything happens."""
     rng = np.random.default_rng(seed)
-    desk = p.project.desk
-    settler = Settler(p.project)
-    settler.close()
+    desk = p.project.queue
+    refitter = Refitter(p.project)
+    refitter.close()
     for i in range(n):
         worker = int(rng.integers(4))
         names = desk.do(lambda s, w=worker: annotate.take(s, w, 1)).names
         if names:
-            said = annotate.Said(names[0], "abc"[rng.integers(3)], f"k{i}", "b", client_ms=int(rng.integers(900)))
+            said = annotate.Submission(names[0], "abc"[rng.integers(3)], f"k{i}", "b", client_ms=int(rng.integers(900)))
             desk.do(lambda s, w=worker, said=said: annotate.label(s, w, said))
         what = rng.random()
         if what < 0.1:
@@ -41,10 +41,10 @@ def busy(p, n=150, seed=0):
         elif what < 0.25:
             desk.do(lambda s: manage.change(s, {"cap": int(rng.integers(2, 5)), "target": 0.9 + 0.09 * rng.random()}))
         elif what < 0.3:
-            settler.once(now=True)
+            refitter.once(now=True)
         elif what < 0.32:
             desk.do(lambda s, i=i: manage.add_tasks(s, [{"id": f"n{i}", "payload": {"text": "new"}}]))
-    return settler
+    return refitter
 
 
 def _try(act, *given):
@@ -69,9 +69,9 @@ def same(a, b):
 @pytest.mark.parametrize("seed", range(3))
 def test_replay_equals_the_live_state(make, seed):
     p = make(tasks=20, cap=3, seed=seed)
-    settler = busy(p, seed=seed)
-    live = p.project.desk.live
-    assert settler.fits > 0
+    refitter = busy(p, seed=seed)
+    live = p.project.queue.live
+    assert refitter.fits > 0
     assert live.skips > 0
     with p.project.database.reader.connect() as connection:
         log = list(events(connection, "main"))
@@ -90,10 +90,10 @@ def test_a_snapshot_and_the_rest_of_the_log_are_the_state(make, database):
     at = p.project.snapshot_at
     busy_more = busy(p, 90, seed=7)
     assert busy_more is not None
-    live = p.project.desk.live
+    live = p.project.queue.live
     p.again()
-    assert p.project.snapshot_at == at < p.project.desk.live.last
-    same(live, p.project.desk.live)
+    assert p.project.snapshot_at == at < p.project.queue.live.last
+    same(live, p.project.queue.live)
 
 
 def test_a_broken_snapshot_is_passed_over(make):

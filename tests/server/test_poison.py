@@ -10,7 +10,7 @@ from concurrent.futures import Future
 import pytest
 import sqlalchemy as sa
 
-from crowdwise.server.acts import annotate
+from crowdwise.server.commands import annotate
 from crowdwise.server.config import KINDS, NEED_CLASSES
 from crowdwise.server.problems import Problem
 from crowdwise.server.store import tables as t
@@ -42,7 +42,7 @@ POISON = {
 def test_what_cannot_be_stored_is_refused_before_the_queue(make, kind):
     p = make(tasks=3, kind=kind, classes=("a", "b") if kind in NEED_CLASSES else ())
     assert p.next(0, 3)
-    desk = p.project.desk
+    desk = p.project.queue
     live, queued = desk.live, desk.commands
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_stored_is_refused_before_the_queue(make, kind):
 def test_a_number_that_is_too_large_for_a_float_is_refused_by_its_kind(make):
     p = make(tasks=2, kind="numbers", classes=())
     with pytest.raises(Problem, match="too large"):
-        p.project.desk.live.kind.check(10**400, {})
+        p.project.queue.live.kind.check(10**400, {})
 
 
 # ---------------------------------------------------------------- the desk itself
@@ -104,7 +104,7 @@ def answers(p, n, wrong):
     tasks = p.next(0, n)
 
     def label(i, task):
-        return lambda s: annotate.label(s, 0, annotate.Said(task, "a", f"k{i}", "b"))[1]["status"]
+        return lambda s: annotate.label(s, 0, annotate.Submission(task, "a", f"k{i}", "b"))[1]["status"]
 
     commands = [label(i, task) for i, task in enumerate(tasks)]
     return [*commands[: n // 2], wrong, *commands[n // 2 :]]
@@ -114,25 +114,25 @@ def fails_at_once(_):
     raise OverflowError("planted")
 
 
-def fails_after_a_change(shift):
-    shift.enter("skip", task=19, worker=3, payload={"reason": ""}, key="x", body="b")
+def fails_after_a_change(batch):
+    batch.enter("skip", task=19, worker=3, payload={"reason": ""}, key="x", body="b")
     raise RecursionError("planted")
 
 
-def fails_at_the_end(shift):
-    shift.enter("skip", task=19, worker=3, payload={"reason": "\ud800"}, key="x", body="b")
+def fails_at_the_end(batch):
+    batch.enter("skip", task=19, worker=3, payload={"reason": "\ud800"}, key="x", body="b")
 
 
-def fails_in_the_database(shift):
-    shift.execute(sa.insert(t.worker), {"project": shift.project, "code": 0, "id": "w0", "kind": "x", "cost": 1.0,
+def fails_in_the_database(batch):
+    batch.execute(sa.insert(t.worker), {"project": batch.project, "code": 0, "id": "w0", "kind": "x", "cost": 1.0,
                                         "status": "x"})  # fmt: skip
 
 
-def fails_in_a_query(shift):
+def fails_in_a_query(batch):
     """PostgreSQL ends the transaction by it; SQLite knows no such fault of a SELECT."""
-    if shift.at_hand.dialect.name == "sqlite":
+    if batch.at_hand.dialect.name == "sqlite":
         raise sa.exc.DataError("SELECT", {}, Exception("planted"))
-    shift.query(sa.text("SELECT CAST('x' AS integer)"))
+    batch.query(sa.text("SELECT CAST('x' AS integer)"))
 
 
 WRONG = [fails_at_once, fails_after_a_change, fails_at_the_end, fails_in_the_database, fails_in_a_query]
@@ -141,7 +141,7 @@ WRONG = [fails_at_once, fails_after_a_change, fails_at_the_end, fails_in_the_dat
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_command_that_fails_fails_alone(make, database, wrong):
     p = make(database, tasks=20)
-    desk, n = p.project.desk, 10
+    desk, n = p.project.queue, 10
     assert p.next(3, 20)
     skips = desk.live.skips
     health = []
@@ -155,15 +155,15 @@ def test_a_command_that_fails_fails_alone(make, database, wrong):
     assert desk.sound
     assert (desk.faults, desk.failed) == (0, 1)
     assert (desk.live.skips, counted(p)) == (skips, n)
-    before = desk.live.session.board.believed.copy()
+    before = desk.live.session.task_index.posterior.copy()
     p.again()
     assert counted(p) == n
-    assert (p.project.desk.live.session.board.believed == before).all()
+    assert (p.project.queue.live.session.task_index.posterior == before).all()
 
 
 def test_many_poisoned_commands_in_one_batch(make):
     p = make(tasks=20)
-    got = together(p.project.desk, [c for one in answers(p, 8, fails_at_the_end) for c in (one, fails_after_a_change)])
+    got = together(p.project.queue, [c for one in answers(p, 8, fails_at_the_end) for c in (one, fails_after_a_change)])
     assert got.count("counted") == 8
     assert sum(isinstance(each, Exception) for each in got) == 10
     assert counted(p) == 8
@@ -172,10 +172,10 @@ def test_many_poisoned_commands_in_one_batch(make):
 
 def test_a_command_that_only_looks_fails_alone(make):
     p = make(tasks=3)
-    live = p.project.desk.live
+    live = p.project.queue.live
     with pytest.raises(OverflowError):
-        p.project.desk.do(fails_at_once, write=False)
-    assert p.project.desk.live is live
+        p.project.queue.do(fails_at_once, write=False)
+    assert p.project.queue.live is live
     assert p.client.get("/healthz").status_code == 200
 
 
@@ -185,7 +185,7 @@ def test_a_listener_that_fails_does_not_stop_the_writer(make, caplog):
     def broken(_):
         raise ValueError("planted")
 
-    p.project.desk.after.append(broken)
+    p.project.queue.after.append(broken)
     assert p.label(0, p.next(0)[0]).status_code == 201
     assert p.label(0, p.next(0)[0]).status_code == 201
     assert "a listener failed" in caplog.text
@@ -194,7 +194,7 @@ def test_a_listener_that_fails_does_not_stop_the_writer(make, caplog):
 def test_a_full_disk_is_everybodys(make, monkeypatch):
     """A fault of the database is no command's own: all are refused with 503 and may be sent again."""
     p = make(tasks=20)
-    desk = p.project.desk
+    desk = p.project.queue
     commands = answers(p, 6, lambda _: "fine")
 
     def full(_):
@@ -209,8 +209,8 @@ ANSWERS = {
     "sets": ["a"],
     "numbers": 3.5,
     "comparisons": "left",
-    "same": "same",
-    "ranking": ["x", "y", "z"],
+    "similarities": "same",
+    "rankings": ["x", "y", "z"],
     "spans": [{"start": 0, "end": 4, "label": "a"}],
 }
 

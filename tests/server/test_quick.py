@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdwise.server.acts import annotate
+from crowdwise.server.commands import annotate
 from crowdwise.server.live import leases as kept
 from crowdwise.server.store import quick
 
@@ -11,18 +11,18 @@ def test_many_rows_by_few_statements(make, database):
     p = make(database, tasks=200, workers=2, cap=3)
     names = [f"t{i}" for i in range(151)]  # 2 x 64, 16, 4, 3 x 1
 
-    def all_of_them(shift):
+    def all_of_them(batch):
         for i, name in enumerate(names):
-            annotate.label(shift, 0, annotate.Said(name, "a", f'key "{i}" ü', "b", trusted=True))
+            annotate.label(batch, 0, annotate.Submission(name, "a", f'key "{i}" ü', "b", trusted=True))
 
-    p.project.desk.do(all_of_them)
+    p.project.queue.do(all_of_them)
     with p.project.database.reader.connect() as connection:
         pairs = [(0, f'key "{i}" ü') for i in range(151)]
         found = quick.keyed(connection, "main", [*pairs, (1, pairs[0][1]), (0, "another")])
         assert sorted(event.key for event in found) == sorted(key for _, key in pairs)
         assert {event.worker for event in found} == {0}
-        assert not quick.news(connection, "main", p.project.desk.live.last, p.project.desk.live.leases.last)
-        assert quick.news(connection, "main", p.project.desk.live.last - 1, p.project.desk.live.leases.last)
+        assert not quick.news(connection, "main", p.project.queue.live.last, p.project.queue.live.leases.last)
+        assert quick.news(connection, "main", p.project.queue.live.last - 1, p.project.queue.live.leases.last)
         texts = quick.shown(connection, "main", [7, 150])
     assert texts == {i: f'{{"text":"This is text number {i}."}}' for i in (7, 150)}
 
@@ -45,10 +45,10 @@ def test_ends_of_leases_do_not_pile_up(make, monkeypatch):
     p = make(tasks=60, workers=1, cap=2, lease=100.0)
     for _ in range(40):
         p.label(0, p.next(0)[0])
-    held = p.project.desk.live.leases
+    held = p.project.queue.live.leases
     assert len(held._ends) <= 2 * (len(held.held) + 1) + 8
     task = p.next(0)[0]
     assert len(held.held) == 1
     held.expire(p.project.clock() + 101)
     assert not held.held
-    assert p.project.desk.live.session.board.busy[p.project.desk.live.crowd.task_code[task]] == 0
+    assert p.project.queue.live.session.task_index.busy[p.project.queue.live.crowd.task_code[task]] == 0

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from crowdwise.client.records import Batch, Stop, Task, Told
+from crowdwise.client.records import Batch, Receipt, Stop, Task
 from crowdwise.core.errors import ParameterError
 from crowdwise.server.config import Config
-from crowdwise.server.rehearsal import compare, drive
-from crowdwise.server.rehearsal.crowd import Planted, plant
+from crowdwise.server.simulated_clients import compare, drive
+from crowdwise.server.simulated_clients.crowd import Planted, plant
 
 ENOUGH = Stop("enough", True)
 TASKS = [f"t{i}" for i in range(24)]
@@ -49,7 +49,7 @@ class Worker:
     def answer(self, task, answer, following):
         assert following == 1
         self.said.append((task.id, answer))
-        return Told(len(self.said), task.id, "counted", next=self.next())
+        return Receipt(len(self.said), task.id, "counted", next=self.next())
 
 
 def crowd_of(n):
@@ -66,7 +66,7 @@ def test_driving_ends_when_the_project_does_or_nobody_gets_a_task():
     waiting = Worker(["x"], Stop("nothing at present", False))
     assert drive([waiting], crowd_of(1)) == (1, "nothing at present")
     assert drive([Worker(["x", "y"])], crowd_of(1), answers=1) == (1, "1 answers were asked for")
-    assert drive([Worker(["x", "y"])], crowd_of(1), told=lambda n: True) == (1, "it was enough")
+    assert drive([Worker(["x", "y"])], crowd_of(1), progress=lambda n: True) == (1, "it was enough")
 
 
 def test_policies_beside_fixed_overlap():

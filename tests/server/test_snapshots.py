@@ -120,13 +120,13 @@ def test_a_snapshot_of_another_log_is_not_used(make, tmp_path):
     shutil.move(p.path / "snapshots" / NAME, tmp_path / NAME)
     p.again()
     answered(p, 6, "c")
-    assert p.project.desk.live.last > kept
-    expected = p.project.desk.live.session.board.believed.copy()
+    assert p.project.queue.live.last > kept
+    expected = p.project.queue.live.session.task_index.posterior.copy()
     p.project.close()
     shutil.move(tmp_path / NAME, p.path / "snapshots" / NAME)
     p.again()
     assert p.project.snapshot_at == 0
-    assert (p.project.desk.live.session.board.believed == expected).all()
+    assert (p.project.queue.live.session.task_index.posterior == expected).all()
 
 
 def test_a_snapshot_of_events_that_were_never_stored_is_not_used(make):
@@ -134,15 +134,15 @@ def test_a_snapshot_of_events_that_were_never_stored_is_not_used(make):
     p = make(tasks=10)
     answered(p, 4)
     p.project.snapshot()
-    last = p.project.desk.live.last
+    last = p.project.queue.live.last
     with p.project.database.writer.begin() as connection:
         connection.execute(sa.delete(t.event).where(t.event.c.id == last))
     p.again()
-    assert p.project.desk.live.last == last - 1
+    assert p.project.queue.live.last == last - 1
 
 
 def test_a_damaged_fit_is_made_again(make):
-    from crowdwise.server.settler import Settler
+    from crowdwise.server.refitter import Refitter
 
     p = make(tasks=10, workers=4, cap=4)
     labels = [
@@ -151,13 +151,13 @@ def test_a_damaged_fit_is_made_again(make):
         for w in range(4)
     ]
     assert p.call("POST", "/labels/bulk", json={"labels": labels}).status_code == 200
-    settler = Settler(p.project, start=False)
-    assert settler.once(now=True)
-    expected = p.project.desk.live.session.board.believed.copy()
+    refitter = Refitter(p.project, start=False)
+    assert refitter.once(now=True)
+    expected = p.project.queue.live.session.task_index.posterior.copy()
     with p.project.database.writer.begin() as connection:
-        connection.execute(sa.update(t.settled).values(arrays=b"PK\x03\x04 damaged"))
+        connection.execute(sa.update(t.baseline).values(arrays=b"PK\x03\x04 damaged"))
     p.again()
-    assert (p.project.desk.live.session.board.believed == expected).all()
+    assert (p.project.queue.live.session.task_index.posterior == expected).all()
 
 
 # ---------------------------------------------------------------- broken logs
@@ -178,7 +178,7 @@ BROKEN = {
 def with_two_answers(make, snapshot):
     """A project and the number of its first answer; its snapshot was taken "before" or "after" the answers."""
     p = make(tasks=3)
-    first = p.project.desk.live.last + 1
+    first = p.project.queue.live.last + 1
     if snapshot == "before":
         p.project.snapshot()
     answered(p, 2)

@@ -23,8 +23,8 @@ ANSWERS = {
     "sets": lambda i, w: [["a"], ["a", "b"], []][(i + (w == 3)) % 3],
     "numbers": lambda i, w: i + 0.1 * w,
     "comparisons": lambda i, w: ["left", "right", "tie"][(i + (w == 3)) % 3],
-    "same": lambda i, w: ["same", "different"][(i + (w == 3)) % 2],
-    "ranking": lambda i, w: [["x", "y", "z"], ["z", "y", "x"]][(i + (w == 3)) % 2],
+    "similarities": lambda i, w: ["same", "different"][(i + (w == 3)) % 2],
+    "rankings": lambda i, w: [["x", "y", "z"], ["z", "y", "x"]][(i + (w == 3)) % 2],
     "spans": lambda i, w: [{"start": 0, "end": 4, "label": "a"}] if w < 3 else [],
 }
 CLASSES = ("classes", "ordered", "sets", "spans")
@@ -45,15 +45,15 @@ def filled(make, kind, tasks=8, **more):
 
 @pytest.mark.parametrize("kind", ANSWERS)
 def test_every_kind_is_stored_settled_and_exported(make, kind, tmp_path):
-    from crowdwise.server.settler import Settler
+    from crowdwise.server.refitter import Refitter
 
     p = filled(make, kind)
-    settler = Settler(p.project)
+    refitter = Refitter(p.project)
     try:
-        assert settler.once(now=True) or settler.fits
-        assert not settler.failed
+        assert refitter.once(now=True) or refitter.fits
+        assert not refitter.failed
     finally:
-        settler.close()
+        refitter.close()
     shown = p.get("/tasks/t1").json()
     assert shown["settled"]
     assert len(shown["by_worker"]) == 4
@@ -61,14 +61,14 @@ def test_every_kind_is_stored_settled_and_exported(make, kind, tmp_path):
     path.write_bytes(p.get("/export/votes.csv").content)
     votes = cw.read(path)
     assert len(votes) == 32
-    library = {"ordered": "classes", "same": "similarities", "ranking": "rankings"}
+    library = {"ordered": "classes"}
     assert votes.kind.name == library.get(kind, kind)
     labels = pl.read_ndjson(io.BytesIO(p.get("/export/labels.jsonl").content))
     assert len(labels) == 8
     assert b"<html" in p.get("/report").content
 
 
-@pytest.mark.parametrize("kind", ["classes", "comparisons", "same"])
+@pytest.mark.parametrize("kind", ["classes", "comparisons", "similarities"])
 def test_votes_carry_what_was_said_about_them(make, kind, tmp_path):
     p = make(kind=kind, classes=("a", "b") if kind == "classes" else (), tasks=2, cap=4)
     shown = {"left": "x", "right": "y", "prompt": "Write a line."}
@@ -147,7 +147,7 @@ def test_pictures_are_shown_from_the_folder_and_from_nowhere_else(make):
 def test_a_guesser_is_flagged_with_evidence(make):
     import numpy as np
 
-    from crowdwise.server.settler import Settler
+    from crowdwise.server.refitter import Refitter
 
     p = make(tasks=60, workers=6, cap=9)
     rng = np.random.default_rng(0)
@@ -158,9 +158,9 @@ def test_a_guesser_is_flagged_with_evidence(make):
         for i in range(60) for w in range(6)
     ]  # fmt: skip
     p.call("POST", "/labels/bulk", json={"labels": labels})
-    settler = Settler(p.project)
-    settler.close()
-    assert settler.once(now=True)
+    refitter = Refitter(p.project)
+    refitter.close()
+    assert refitter.once(now=True)
     rows = {each["name"]: each for each in p.get("/workers").json()["workers"]}
     assert rows["w5"]["flags"]
     assert rows["w5"]["flags"][0]["evidence"]
@@ -172,7 +172,7 @@ def test_workers_who_copy_are_named_together(make):
     """w9 hands on what w8 said; the others err on their own."""
     import numpy as np
 
-    from crowdwise.server.settler import Settler
+    from crowdwise.server.refitter import Refitter
 
     p = make(tasks=150, workers=10, cap=10, method="dawid_skene")
     rng = np.random.default_rng(1)
@@ -182,9 +182,9 @@ def test_workers_who_copy_are_named_together(make):
               for i in range(150) for w in range(10)]  # fmt: skip
     p.call("POST", "/labels/bulk", json={"labels": labels})
     assert p.get("/status").json()["groups"] == []
-    settler = Settler(p.project)
-    settler.close()
-    assert settler.once(now=True)
+    refitter = Refitter(p.project)
+    refitter.close()
+    assert refitter.once(now=True)
     assert p.get("/status").json()["groups"] == [["w8", "w9"]]
     rows = {each["name"]: each["flags"] for each in p.get("/workers").json()["workers"]}
     (flag,) = [each for each in rows["w9"] if each["flag"] in ("copying", "colluding")]
@@ -239,7 +239,7 @@ def held_up(monkeypatch):
 def test_many_who_ask_for_the_report_hold_up_nobody_else(make, monkeypatch):
     """More requests than the server has threads wait for one fit; a token that was never looked up is looked up."""
     p = make(tasks=5, workers=2)
-    reader = p.project.desk.do(lambda s: auth.issue(s, "read"))[1]
+    reader = p.project.queue.do(lambda s: auth.issue(s, "read"))[1]
     go, begun = held_up(monkeypatch)
     with wired(p.client.app) as (server, port):
         wires = [connected(port) for _ in range(60)]

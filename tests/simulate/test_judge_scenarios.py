@@ -93,9 +93,9 @@ def test_files_go_through_the_command_line(tmp_path, monkeypatch):
 
 
 def test_what_does_not_go_is_said():
-    with pytest.raises(ParameterError, match="does not go with pairs"):
+    with pytest.raises(ParameterError, match="does not apply to pairs"):
         simulate.scenario("judges_orders", classes=3)
-    with pytest.raises(ParameterError, match="does not go with judges"):
+    with pytest.raises(ParameterError, match="does not apply to judges_families"):
         simulate.scenario("judges_families", features=2)
-    with pytest.raises(ParameterError, match="need as many judges"):
+    with pytest.raises(ParameterError, match="need as many different workers"):
         simulate.scenario("judges_families", workers=3, labels=4)

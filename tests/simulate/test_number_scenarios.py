@@ -57,7 +57,7 @@ def test_the_crowds_are_worth_their_names():
     tame = crowds["numbers_plain"].planted
     assert _kurtosis(wild) > 3 * _kurtosis(tame)
     for name, crowd in crowds.items():
-        found = cw.evaluate(cw.Combined().fit(crowd.votes), crowd.truth_table())
+        found = cw.evaluate(cw.numbers.Combined().fit(crowd.votes), crowd.truth_table())
         assert found.pearson > 0.75, name
 
 
@@ -96,7 +96,8 @@ def test_the_command(tmp_path, crowdwise_cli):
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"classes": 3}, "classes=3 does not go with numbers"), ({"features": 2}, "features=2 does not go with numbers"),
+    [({"classes": 3}, "classes=3 does not apply to numbers_plain"),
+     ({"features": 2}, "features=2 does not apply to numbers_plain"),
      ({"labels": 9, "workers": 4}, "labels=9 labels per task need as many different workers, got workers=4"),
      ({"tasks": 0}, "tasks"), ({"seed": -1}, "seed")],
 )  # fmt: skip
@@ -112,6 +113,6 @@ def test_workers_who_say_always_the_same_are_not_the_best():
 
     crowd = sim.scenario("numbers_constants", tasks=300, workers=30, seed=1)
     constant = {name for name, kind in zip(crowd.votes.workers, crowd.kind, strict=True) if kind == "constant"}
-    _, rows = number_rows(cw.Combined().fit(crowd.votes), limit=len(constant))
+    _, rows = number_rows(cw.numbers.Combined().fit(crowd.votes), limit=len(constant))
     assert not {row[0] for row in rows[: len(constant)]} & constant
     assert {row[0] for row in rows[-len(constant) :]} == constant

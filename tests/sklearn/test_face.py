@@ -115,7 +115,7 @@ def test_what_is_refused(wide):
         CrowdAggregator("wawa", {"x": 1}).fit(wide)
     with pytest.raises(ValueError, match="every cell is empty"):
         CrowdAggregator().fit(np.full((3, 2), -1))
-    with pytest.raises(ValueError, match="label 7, which was not there at fit"):
+    with pytest.raises(ValueError, match="label 7, which was not seen in fit"):
         CrowdAggregator("wawa").fit(wide).predict(np.full((1, 6), 7))
     with pytest.raises(ValueError, match="mixes labels"):
         CrowdAggregator().fit(np.array([["a", 1], ["b", 2]], dtype=object))

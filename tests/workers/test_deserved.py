@@ -15,7 +15,7 @@ def crowd():
     task, worker = np.repeat(np.arange(60), 12), np.tile(np.arange(12), 60)
     value = np.where(worker < 4, truth[task] + rng.normal(0, 0.7, 720), rng.normal(size=720))
     value = np.where(worker >= 8, 0.5, value)
-    votes = cw.number_votes(task, worker, value)
+    votes = cw.numbers.number_votes(task, worker, value)
     return votes, [(np.arange(len(votes)), votes.answers.value[:, 0], truth[votes.task])]
 
 

@@ -8,7 +8,7 @@ from benchmarks.workers.guessers import HONEST, crowd, flagged
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.classes.workers.copying import _apart, _informative
+from crowdwise.kinds.classes.workers.copying import _informative, _row_distance
 from crowdwise.stats.dirichlet import log_rows
 
 # Neither the seeds of the benchmark nor those that the constants were settled on.
@@ -46,7 +46,7 @@ def test_the_distance_between_rows_is_that_of_draws():
     draws = np.stack([rng.dirichlet(rows[0, k], 200_000) for k in range(3)], axis=1)
     pairs = [(0, 1), (0, 2), (1, 2)]
     expected = sum(((draws[:, i] - draws[:, j]) ** 2).sum(axis=1).mean() for i, j in pairs)
-    assert _apart(rows)[0] == pytest.approx(expected, rel=0.02)
+    assert _row_distance(rows)[0] == pytest.approx(expected, rel=0.02)
 
 
 def test_the_evidence_is_exact_where_the_truth_is_known():

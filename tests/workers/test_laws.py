@@ -88,7 +88,7 @@ def test_a_copy_of_an_honest_worker_is_no_spammer(mixed):
     frame = votes.to_frame()
     copy = frame.filter(frame["worker"] == votes.workers[0]).with_columns(worker=pl.lit("copy"))
     both = cw.Annotations.from_frame(pl.concat([frame, copy]))
-    flags = workers.study(both, cw.Hierarchical().fit(both)).flags
+    flags = workers.study(both, cw.classes.Hierarchical().fit(both)).flags
     assert {f.name for f in flags if f.worker in ("copy", votes.workers[0])} <= {"copying"}
     assert not any(f.name in REMOVED for f in flags)
 

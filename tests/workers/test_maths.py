@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import binom
 
 import crowdwise as cw
-from crowdwise.kinds.classes.maths.factors import complete
+from crowdwise.kinds.classes.maths.factors import complete_matrix
 from crowdwise.kinds.classes.maths.skill import share_interval, worker_skill
 from crowdwise.kinds.classes.methods.dependence import Overlap, flagged
 from crowdwise.kinds.classes.workers import outliers
-from crowdwise.kinds.classes.workers.dependence import follows_others
+from crowdwise.kinds.classes.workers.dependence import excess_confirmation
 from crowdwise.stats import agreement as chance
 from crowdwise.stats import information as channel
 from crowdwise.stats.bootstrap import bootstrap_interval, random_blocks
@@ -75,7 +75,7 @@ def test_completion_finds_a_planted_matrix_without_its_diagonal(size):
     row, col = np.nonzero(np.triu(rng.random((size, size)) < (0.7 if size < 100 else 0.15), 1))
     value = np.einsum("er,er->e", v[row], v[col])
     both = np.r_[row, col], np.r_[col, row], np.tile(value, 2)
-    found = complete(*both, size, 2, 3000 if size < 100 else 400, 1e-9)
+    found = complete_matrix(*both, size, 2, 3000 if size < 100 else 400, 1e-9)
     error = np.abs(found @ found.T - v @ v.T).max() / np.abs(v @ v.T).max()
     assert error < 0.01
 
@@ -103,7 +103,7 @@ def test_a_share_with_certain_rows_has_a_beta_interval():
 
     worker = np.zeros(50, dtype=np.int32)
     right = np.r_[np.ones(40), np.zeros(10)]
-    skill = worker_skill(worker, right, 1, known=np.ones(50, dtype=bool))
+    skill = worker_skill(worker, right, 1, is_gold=np.ones(50, dtype=bool))
     crowd = 0.8
     assert skill.low[0] == pytest.approx(beta.ppf(0.025, 2 * crowd + 40, 2 * 0.2 + 10))
     doubtful = share_interval(np.array([50.0]), np.array([40.0]), np.array([5.0]), np.array([crowd]))
@@ -145,7 +145,7 @@ def test_following_has_the_moments_of_labels_dealt_out_at_random():
     n, k = 30, 3
     label, belief = rng.integers(k, size=n), rng.dirichlet(np.ones(k), size=n)
     votes = cw.Annotations.from_arrays(np.arange(n), np.zeros(n, dtype=int), label, classes=range(k))
-    found = follows_others(votes, belief)
+    found = excess_confirmation(votes, belief)
     dealt = np.array([belief[np.arange(n), rng.permutation(label)].mean() for _ in range(20_000)])
     assert found.error[0] == pytest.approx(dealt.std(), rel=0.03)
-    assert found.beyond[0] == pytest.approx(belief[np.arange(n), label].mean() - dealt.mean(), abs=1e-3)
+    assert found.excess[0] == pytest.approx(belief[np.arange(n), label].mean() - dealt.mean(), abs=1e-3)

@@ -12,7 +12,9 @@ from crowdwise.workers.timing import speed
 
 
 def votes_of(crowd, **more):
-    return cw.number_votes([f"t{t:03d}" for t in crowd.task], [f"w{w:02d}" for w in crowd.worker], crowd.value, **more)
+    return cw.numbers.number_votes(
+        [f"t{t:03d}" for t in crowd.task], [f"w{w:02d}" for w in crowd.worker], crowd.value, **more
+    )
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def planted():
         constant=0.1, random=0.1, reversed=0.1, copier=0.1, seed=3,
     )  # fmt: skip
     votes = votes_of(crowd)
-    return crowd, votes, cw.workers.study(votes, cw.Combined().fit(votes))
+    return crowd, votes, cw.workers.study(votes, cw.numbers.Combined().fit(votes))
 
 
 def flagged(look, name):
@@ -51,7 +53,7 @@ def test_copiers_are_found_with_those_they_copy(planted):
 def test_evidence_is_in_plain_words_and_false_alarms_are_those_of_numbers(planted):
     _, _, look = planted
     constant = next(flag for flag in look.flags if flag.name == "constant")
-    assert "answers; of the same tasks the others said" in constant.evidence
+    assert "answers; on the same tasks the others gave" in constant.evidence
     # Who does not look, or turns the scale round, has a probability; the other flags are tests.
     for flag in look.flags:
         sure = flag.name in ("random", "reversed")
@@ -72,7 +74,7 @@ def test_independent_crowds_are_not_accused(seed):
     crowd = number_crowd(200, 40, per_task=[4, 8][seed % 2], centre=50, scale=15, slope=0.2, steps=steps, heavy=heavy,
                          limits=(0, 100), seed=seed)  # fmt: skip
     votes = votes_of(crowd)
-    look = cw.workers.study(votes, cw.Combined().fit(votes))
+    look = cw.workers.study(votes, cw.numbers.Combined().fit(votes))
     assert [flag for flag in look.flags if flag.name != "unknown"] == []
 
 
@@ -112,8 +114,8 @@ def test_agreement_is_icc_and_alpha(planted):
     assert names[0].startswith("ICC(1,1)")
     assert names[2] == "Krippendorff's alpha, interval"
     assert all(c.low <= c.value <= c.high for c in look.agreement)
-    alone = cw.number_votes(["a", "b"], ["x", "y"], [1.0, 2.0])
-    none = cw.workers.study(alone, cw.Mean().fit(alone))
+    alone = cw.numbers.number_votes(["a", "b"], ["x", "y"], [1.0, 2.0])
+    none = cw.workers.study(alone, cw.numbers.Mean().fit(alone))
     assert all(c.value is None and "no task has two answers" in c.reason for c in none.agreement)
 
 
@@ -124,10 +126,10 @@ def test_who_is_far_quicker_than_the_crowd_is_flagged_and_nobody_else():
     own[3] = 0.8
     seconds = own[crowd.worker] * rng.lognormal(0, 0.5, len(crowd.task))
     votes = votes_of(crowd, duration=seconds)
-    look = cw.workers.study(votes, cw.Mean().fit(votes))
+    look = cw.workers.study(votes, cw.numbers.Mean().fit(votes))
     assert flagged(look, "fast") == {"w03"}
-    assert "where the usual worker takes" in next(f for f in look.flags if f.name == "fast").evidence
-    assert not flagged(cw.workers.study(votes_of(crowd), cw.Mean().fit(votes)), "fast")
+    assert "the median worker takes" in next(f for f in look.flags if f.name == "fast").evidence
+    assert not flagged(cw.workers.study(votes_of(crowd), cw.numbers.Mean().fit(votes)), "fast")
 
 
 def test_pauses_stand_in_for_durations_and_answers_saved_at_once_are_not_quick():
@@ -135,7 +137,7 @@ def test_pauses_stand_in_for_durations_and_answers_saved_at_once_are_not_quick()
     begun = task * 20.0 + worker
     begun[worker == 0] = 0.0  # one page, saved at one moment
     begun[worker == 1] = task[worker == 1] * 1.0
-    votes = cw.number_votes(task, worker, np.ones(len(task)), time=begun)
+    votes = cw.numbers.number_votes(task, worker, np.ones(len(task)), time=begun)
     found = speed(votes)
     assert found.quick.tolist() == [False, True, False, False, False, False]
     assert found.median[2] == pytest.approx(20)
@@ -149,8 +151,8 @@ def test_answers_with_several_parts_have_a_row_for_each():
     task, worker = np.repeat(np.arange(80), 5), np.concatenate([rng.permutation(8)[:5] for _ in range(80)])
     value = truth[task] + rng.normal(0, 4, (len(task), 2))
     value[worker == 1, 1] = 50.0
-    votes = cw.number_votes(task, worker, value, parts=["x", "y"])
-    look = cw.workers.study(votes, cw.Mean().fit(votes))
+    votes = cw.numbers.number_votes(task, worker, value, parts=["x", "y"])
+    look = cw.workers.study(votes, cw.numbers.Mean().fit(votes))
     assert len(look.quality) == 16
     assert look.quality["part"].to_list() == ["x"] * 8 + ["y"] * 8
     assert [(f.worker, f.name) for f in look.flags] == [(1, "constant")]
@@ -173,8 +175,8 @@ def test_small_and_odd_crowds_have_a_study():
         ([1, 1, 2, 2], [*"abab"], [5.0, 5.0, 5.0, 5.0]),
         ([1, 2], ["a", "a"], [1e140, -1e140]),
     ):
-        votes = cw.number_votes(task, worker, value)
-        look = cw.workers.study(votes, cw.Mean().fit(votes))
+        votes = cw.numbers.number_votes(task, worker, value)
+        look = cw.workers.study(votes, cw.numbers.Mean().fit(votes))
         assert {flag.name for flag in look.flags} == {"unknown"}
         assert look.blocks(20, 10)
         assert set(look.files()) == {"quality.csv", "agreement.csv", "flags.csv"}
@@ -185,5 +187,5 @@ def test_what_does_not_go_with_numbers_is_said(planted):
     with pytest.raises(cw.ParameterError, match="level does not go with numbers"):
         cw.workers.study(votes, look.result, level="ordinal")
     classes = cw.Annotations.from_arrays([1, 1], [*"ab"], [*"xy"])
-    with pytest.raises(cw.DataError, match="the result is of numbers, the votes are class labels"):
+    with pytest.raises(cw.DataError, match="the result is of numbers, but the votes are class labels"):
         cw.workers.study(classes, look.result)

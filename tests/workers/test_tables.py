@@ -170,7 +170,7 @@ def test_contested_tasks_come_first_with_a_reason():
         tasks=[1, 2, 3, 4, *range(10, 30)],
     )  # fmt: skip
     full = cw.tasks.contested(votes, cw.MajorityVote().fit(votes)).row(by_predicate=pl.col("task") == 1, named=True)
-    assert (full["todo"], full["why"]) == ("expert", "everybody has answered it")
+    assert (full["todo"], full["why"]) == ("expert", "every worker has answered it")
     votes = cw.Annotations.from_arrays(
         [1, 1, 1, 1, 2, 2, 2, 2, 3, *easy, 10], [*"abcdabcda", *"abcd" * 20, "e"],
         [*"xxyyxxxxx", *("xy"[t % 2] for t in easy), "x"], tasks=[1, 2, 3, 4, *range(10, 30)],
@@ -186,7 +186,7 @@ def test_contested_tasks_come_first_with_a_reason():
     other = replace(vote, estimate=replace(vote.estimate, posterior=vote.posterior[:, ::-1].copy()))
     torn = cw.tasks.contested(votes, vote, [other])
     two = torn.row(by_predicate=pl.col("task") == 2, named=True)
-    assert (two["disagreeing"], two["todo"], two["why"]) == (1, "look", "1 of 1 other methods say otherwise")
+    assert (two["disagreeing"], two["todo"], two["why"]) == (1, "look", "1 of 1 other methods disagree")
 
 
 def test_suspected_gold_and_confused_classes(crowd, fitted):

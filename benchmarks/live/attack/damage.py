@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from crowdwise.server.acts import annotate
+from crowdwise.server.commands import annotate
 from crowdwise.server.live.snapshot import NAME, Unusable, load
 from crowdwise.server.project import Project
 from crowdwise.server.store.log import digest
@@ -20,8 +20,8 @@ def measure(n=1_500, seed=0):
         project_in(path, workers=3)
         with Project(path) as project:
             for i in range(60):
-                said = annotate.Said(f"t{i}", "abc"[i % 3], f"k{i}", "b", trusted=True)
-                project.desk.do(lambda s, i=i, said=said: annotate.label(s, i % 3, said))
+                said = annotate.Submission(f"t{i}", "abc"[i % 3], f"k{i}", "b", trusted=True)
+                project.queue.do(lambda s, i=i, said=said: annotate.label(s, i % 3, said))
             project.snapshot()
             file = path / "snapshots" / NAME
             whole = file.read_bytes()

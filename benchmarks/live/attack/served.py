@@ -16,8 +16,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from crowdwise.server.acts import manage
 from crowdwise.server.auth import issue
+from crowdwise.server.commands import manage
 from crowdwise.server.config import NEED_CLASSES, Config
 from crowdwise.server.project import Project, create, load_tasks
 
@@ -48,7 +48,7 @@ def project_in(folder, workers=8, database=None, kind="classes", tasks=TASKS):
         shown = SHOWN.get(kind, {"text": "a text"})
         load_tasks(project, [{"id": f"t{i}", "payload": shown} for i in range(tasks)])
         return [
-            project.desk.do(lambda s, i=i: issue(s, "annotate", manage.add_worker(s, f"w{i}"))[1])
+            project.queue.do(lambda s, i=i: issue(s, "annotate", manage.add_worker(s, f"w{i}"))[1])
             for i in range(workers)
         ]
 

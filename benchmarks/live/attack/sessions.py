@@ -160,8 +160,8 @@ def measure(well_formed=3_000, malformed=1_500, behind=300, later=300, last=300,
                     for _ in range(last):
                         _last(found, dice, victim, ours)
                     # Damage may open a body by chance, so that leases of malformed sessions say nothing.
-                    worker = project.desk.live.crowd.worker_code["w1"]
-                    found["smuggled"] = sum(who == worker for _, who in project.desk.live.leases.held)
+                    worker = project.queue.live.crowd.worker_code["w1"]
+                    found["smuggled"] = sum(who == worker for _, who in project.queue.live.leases.held)
                     for _ in range(malformed):
                         _malformed(found, dice, known, ours, plain)
     return found | {"health": dict(counts)}

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 
-from crowdwise.server.acts.annotate import HANDS
+from crowdwise.server.commands.annotate import MAX_ASSIGNED
 
 from ..kills import held
 from ..postgres import BIN, Postgres
@@ -76,7 +76,7 @@ def full_disk(seconds=20.0, room=2_000_000, workers=4, refusals=50):
                     status, got = client.call("GET", f"/next?n={n}")
                     counts["next"][status] += 1
                     hands += [(client, task["id"]) for task in got.get("tasks", ())]
-                n = min(n + 1, HANDS)  # more than a client has in hand: /next writes in every round
+                n = min(n + 1, MAX_ASSIGNED)  # more than a client has in hand: /next writes in every round
                 for client, task in hands:
                     key = uuid.uuid4().hex
                     _send(client, key, {"task": task, "answer": "a"}, counts["answers"], receipts, refused)

@@ -26,7 +26,7 @@ def _fit(votes: cw.Annotations, passes: int, **options: Any) -> tuple[cw.Result,
         seen.append((time.process_time(), time.perf_counter(), objective))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cw.ConvergenceWarning)
+        warnings.simplefilter("ignore", cw.errors.ConvergenceWarning)
         result = cw.DawidSkene(max_iter=passes, **{"tol": 0.0, **options}).fit(votes, callback=watch)
     return result, seen
 

@@ -1,4 +1,6 @@
-"""Whom to ask what next, and when to stop: a library without network, clock or names.
+"""Active labelling: which task to give to which worker next, and when to stop.
+
+This package has no network access, clock or names; tasks, workers and classes are codes.
 
 >>> from crowdwise import active
 >>> session = active.Session(active.OnlineModel(3, n_tasks=10, n_workers=4), "information", seed=0)
@@ -9,7 +11,7 @@
 
 from .online import OnlineModel
 from .plan import Plan, plan
-from .records import Asked, Settings, Stopped
+from .records import NextTask, Settings, Stopped
 from .rules import POLICIES, Policy
 from .session import Session
 from .stochastic import StochasticModel
@@ -18,7 +20,7 @@ from .trials import Trial, replay, simulate
 
 __all__ = [
     "POLICIES",
-    "Asked",
+    "NextTask",
     "OnlineModel",
     "Plan",
     "Policy",

@@ -1,4 +1,4 @@
-"""How to spend a budget: votes go where one more brings most, in the steps in which they bring it."""
+"""Budget allocation: votes go where the gain per vote is highest."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ I8 = npt.NDArray[np.int64]
 
 
 def steps(gain: F8, most: I8) -> tuple[I8, I8, F8]:
-    """(task, votes, gain per vote) of each worthwhile step, the best first.
+    """Return (task, votes, gain per vote) of each worthwhile step, best first.
 
-    gain[task, m - 1] is what m votes bring together, most[task] how many there can be. One vote may bring nothing where
-    two turn the label: a task's steps are those of the upper hull of its curve, so their gain per vote falls.
+    gain[task, m - 1] is the joint gain of m votes, most[task] the maximum number of votes. One vote may bring nothing
+    where two turn the label: a task's steps are those of the upper hull of its curve, so their gain per vote falls.
     """
     n, width = gain.shape
     curve = np.concatenate([np.zeros((n, 1)), gain], axis=1)
     curve[np.arange(width + 1) > np.minimum(most, width)[:, None]] = -np.inf
     at, rows = np.zeros(n, np.int64), np.arange(n)
-    found: list[tuple[I8, I8, F8]] = []
+    parts: list[tuple[I8, I8, F8]] = []
     for _ in range(width):
-        ahead = np.arange(width + 1) - at[rows][:, None]
-        slope = np.where(ahead > 0, (curve[rows] - curve[rows, at[rows]][:, None]) / np.maximum(ahead, 1), -np.inf)
+        distance = np.arange(width + 1) - at[rows][:, None]
+        slope = np.where(
+            distance > 0, (curve[rows] - curve[rows, at[rows]][:, None]) / np.maximum(distance, 1), -np.inf
+        )
         to = slope.argmax(axis=1)
         best = slope[np.arange(len(rows)), to]
         good = best > 1e-12
         rows, to, best = rows[good], to[good], best[good]
-        found.append((rows, to - at[rows], best))
+        parts.append((rows, to - at[rows], best))
         at[rows] = to
-    task, votes, slope = (np.concatenate(column) for column in zip(*found, strict=True))
+    task, votes, slope = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((task, -slope))
     return task[order], votes[order], slope[order]
 
 
 def allocate(gain: F8, most: I8, budget: float) -> I8:
-    """votes[task] for a budget of so many votes."""
+    """Return votes[task] for a budget of votes."""
     out = np.zeros(len(gain), np.int64)
     task, votes, _ = steps(gain, most)
     left = int(budget)

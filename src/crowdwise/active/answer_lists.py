@@ -1,4 +1,4 @@
-"""The tables behind OnlineModel: answers of each task as a chain, expected counts, and room for more of everything."""
+"""The data of OnlineModel: linked lists of the answers of each task, expected counts, and growable arrays."""
 
 from __future__ import annotations
 
@@ -13,38 +13,44 @@ from . import kernels as compiled
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 live: Any = compiled  # numba's functions carry no types
-# What a snapshot holds, by what its first axis counts.
-_BY_TASK, _BY_EDGE, _BY_WORKER = ("head", "n", "gold", "q"), ("after", "counted", "who", "said", "weight", "own"), (
-    "counts", "totals", "right", "seen")  # fmt: skip
+# Attributes that a snapshot holds, by what their first axis counts, with their keys in it.
+_BY_TASK = {"head": "head", "n": "n", "gold": "gold", "q": "q"}
+_BY_EDGE = {
+    "after": "after", "counted": "counted", "worker": "who", "label": "said", "weight": "weight", "p_right": "own",
+}  # fmt: skip
+_BY_WORKER = {"counts": "counts", "totals": "totals", "right": "right", "n_answered": "seen"}
 
 
-class Chains:
-    """Arrays grow by doubling; what lies beyond n_tasks, n_workers or n_edges means nothing."""
+class AnswerLists:
+    """Growable arrays; entries beyond n_tasks, n_workers or n_edges are unused.
+
+    The answers of a task are a linked list of edges: `head[task]` is the first, `after[edge]` the next one, -1 the end.
+    """
 
     def __init__(self, n_classes: int) -> None:
         k = n_classes
         self.n_tasks = self.n_workers = self.n_edges = self.n_labels = 0
         self.head, self.n, self.gold = np.full(16, -1), np.zeros(16, np.int64), np.full(16, -1)
         self.q = np.zeros((16, k))
-        # Of each answer as few bytes as will do: there are more of them than of anything else.
-        self.after, self.who, self.said = np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(64, np.int16)
-        self.counted, self.weight, self.own = np.zeros(64, bool), np.ones(64), np.zeros(64)
+        # Small types, because there are more answers than anything else.
+        self.after, self.worker, self.label = np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(64, np.int16)
+        self.counted, self.weight, self.p_right = np.zeros(64, bool), np.ones(64), np.zeros(64)
         self.counts, self.totals = np.zeros((8, k, k)), np.zeros((8, k))
-        self.right, self.seen, self.mass = np.zeros(8), np.zeros(8, np.int64), np.zeros(k)
+        self.right, self.n_answered, self.mass = np.zeros(8), np.zeros(8, np.int64), np.zeros(k)
         self.prior, self.prior_totals, self.prior_class = np.ones((k, k)), np.ones(k), 0.0
 
     def set_prior(self, prior: F8, prior_class: float) -> None:
-        """prior[observed, true] of every worker, and the pseudo-tasks of a class."""
+        """Set prior[observed, true] of every worker, and the pseudo-tasks of a class."""
         self.prior, self.prior_totals = np.ascontiguousarray(prior), prior.sum(axis=0)
         self.prior_class = float(prior_class)
 
     def grow(self, n_tasks: int, n_workers: int) -> None:
-        """Make room for so many tasks and workers."""
+        """Make room for this many tasks and workers."""
         self.n_tasks, self.n_workers = max(self.n_tasks, n_tasks), max(self.n_workers, n_workers)
-        if self.n_tasks <= len(self.n) and self.n_workers <= len(self.seen) and self.n_edges < len(self.after):
+        if self.n_tasks <= len(self.n) and self.n_workers <= len(self.n_answered) and self.n_edges < len(self.after):
             return
         for names, need in ((_BY_TASK, self.n_tasks), (_BY_WORKER, self.n_workers), (_BY_EDGE, self.n_edges + 1)):
-            have = len(getattr(self, names[0]))
+            have = len(getattr(self, next(iter(names))))
             if need > have:
                 for name in names:
                     empty = -1 if name in ("head", "gold") else 0
@@ -52,40 +58,44 @@ class Chains:
 
     # ---------------------------------------------------------------- answers
     def n_of(self, task: int) -> int:
-        """Answers of a task."""
+        """Number of answers of a task."""
         return int(self.n[task])
 
     def edge(self, task: int, worker: int) -> int:
-        """Where this worker's answer to this task stands; -1 where there is none."""
-        return int(live.find(task, worker, self.head, self.after, self.who)[0])
+        """Return the edge of this worker's answer to this task; -1 if there is none."""
+        return int(live.find(task, worker, self.head, self.after, self.worker)[0])
 
     def workers_of(self, task: int) -> list[int]:
-        """Who has answered a task."""
+        """Return the workers who have answered a task."""
         out, e = [], int(self.head[task])
         while e >= 0:
-            out.append(int(self.who[e]))
+            out.append(int(self.worker[e]))
             e = int(self.after[e])
         return out
 
     def enter(self, task: int, worker: int, label: int, weight: float) -> int:
-        """Take an answer in and do its task's E-step; the label that it replaces, or -1."""
-        earlier = int(live.enter(task, worker, label, weight, self.n_edges, self.gold, *self.tables, self.own, self.n,
-                                 self.seen))  # fmt: skip
+        """Add an answer and update the posterior of its task; return the label that it replaces, or -1."""
+        earlier = int(
+            live.enter(
+                task, worker, label, weight, self.n_edges, self.gold, *self.tables, self.p_right, self.n,
+                self.n_answered,
+            )
+        )  # fmt: skip
         if earlier < 0:
             self.n_edges += 1
             self.n_labels += 1
         return earlier
 
     def take_out(self, task: int, worker: int) -> None:
-        """Take an answer out of its chain and of the tables."""
-        e, before = live.find(task, worker, self.head, self.after, self.who)
+        """Remove an answer from its list and from the counts."""
+        e, before = live.find(task, worker, self.head, self.after, self.worker)
         self._unbook(task, e)
         if before < 0:
             self.head[task] = self.after[e]
         else:
             self.after[before] = self.after[e]
         self.n[task] -= 1
-        self.seen[worker] -= 1
+        self.n_answered[worker] -= 1
         self.n_labels -= 1
         if not self.n[task]:
             self.mass -= self.q[task]
@@ -93,57 +103,57 @@ class Chains:
 
     def _unbook(self, task: int, e: int) -> None:
         if self.counted[e]:
-            w, step = self.who[e], self.weight[e] * self.q[task]
-            self.counts[w, self.said[e]] -= step
+            w, step = self.worker[e], self.weight[e] * self.q[task]
+            self.counts[w, self.label[e]] -= step
             self.totals[w] -= step
-            self.right[w] -= self.own[e]
+            self.right[w] -= self.p_right[e]
             self.counted[e] = False
 
     # ---------------------------------------------------------------- beliefs
     def absorb(self, task: int) -> float:
-        """One task's E-step, with all tables following."""
-        return float(live.absorb(task, self.gold, *self.tables, self.own))
+        """Update the posterior of one task and all counts; return the largest change."""
+        return float(live.absorb(task, self.gold, *self.tables, self.p_right))
 
     def sweep(self) -> float:
-        """The same for all tasks."""
-        return float(live.sweep(self.n_tasks, self.gold, *self.tables, self.own))
+        """Update the posteriors of all tasks and all counts; return the largest change."""
+        return float(live.sweep(self.n_tasks, self.gold, *self.tables, self.p_right))
 
     def without_own(self, first: int, n: int) -> F8:
-        """Posteriors by counts without the task's own answers."""
+        """Return posteriors computed from counts without the task's own answers."""
         out = np.empty((n, self.q.shape[1]))
         live.without_own(n, self.gold, *self.tables, first, out)
         return out
 
     @property
     def tables(self) -> tuple[Any, ...]:
-        """What the kernels work on, in their order: chains of answers, the answers, counts, priors, posteriors."""
-        chain, edges = (self.head, self.after, self.counted), (self.who, self.said)
+        """Arguments of the kernels in order: answer lists, answers, weights, counts, priors, posteriors."""
+        chain, edges = (self.head, self.after, self.counted), (self.worker, self.label)
         tables = (self.counts, self.totals, self.mass, self.right)
         return chain, edges, self.weight, tables, self.prior, self.prior_totals, self.prior_class, self.q
 
     def put_back(self, task: int, q: F8 | None) -> None:
-        """The posterior that a task had before (None: it had no answer)."""
+        """Restore the posterior that a task had before (None: it had no answer)."""
         if q is not None:
             self.believe(np.array([task]), q[None])
 
     def believe(self, tasks: I8, posterior: F8) -> None:
-        """Take over posteriors of tasks that have answers; gold stays."""
+        """Set the posteriors of tasks with answers; gold stays."""
         chain, edges, weight, tables, prior, totals, _, q = self.tables
         rows = np.ascontiguousarray(posterior)
-        live.believe(tasks, rows, self.n, self.gold, chain, edges, weight, tables, prior, totals, q, self.own)
+        live.believe(tasks, rows, self.n, self.gold, chain, edges, weight, tables, prior, totals, q, self.p_right)
 
-    def silent(self) -> npt.NDArray[np.bool_]:
-        """Which tasks have no answer."""
+    def unanswered(self) -> npt.NDArray[np.bool_]:
+        """Mask of the tasks without answers."""
         return np.asarray(self.head[: self.n_tasks] < 0)
 
     # ---------------------------------------------------------------- all at once
     def rows(self) -> tuple[I8, I8, I8, F8]:
-        """Task, worker, label and weight of all answers, by task and then by worker."""
+        """Return task, worker, label and weight of all answers, sorted by task and worker."""
         task, e = self._places()
-        return task, self.who[e].astype(np.int64), self.said[e].astype(np.int64), self.weight[e]
+        return task, self.worker[e].astype(np.int64), self.label[e].astype(np.int64), self.weight[e]
 
     def _places(self) -> tuple[I8, I8]:
-        """Task and edge of every answer, by task and then by worker."""
+        """Return task and edge of every answer, sorted by task and worker."""
         linked = np.full(self.n_edges, -1)
         at = self.head[: self.n_tasks].copy()
         tasks = np.flatnonzero(at >= 0)
@@ -153,14 +163,15 @@ class Chains:
             at[tasks] = self.after[e]
             tasks = tasks[at[tasks] >= 0]
         edges = np.flatnonzero(linked >= 0)
-        order = np.lexsort((self.who[edges], linked[edges]))
+        order = np.lexsort((self.worker[edges], linked[edges]))
         return linked[edges[order]], edges[order]
 
     def in_order(self) -> None:
-        """Store the answers by task and worker: where they stand no longer tells when they came."""
+        """Store the answers sorted by task and worker, independent of the order in which they came."""
         task, e = self._places()
-        for name in _BY_EDGE[1:]:
-            getattr(self, name)[: len(e)] = getattr(self, name)[e]
+        for name in _BY_EDGE:
+            if name != "after":
+                getattr(self, name)[: len(e)] = getattr(self, name)[e]
         self.n_edges = len(e)
         last = np.ones(len(e), bool)
         last[:-1] = task[1:] != task[:-1]
@@ -170,51 +181,54 @@ class Chains:
         self.head[task[first]] = np.flatnonzero(first)
 
     def restart(self, doubt: float) -> None:
-        """Believe the vote shares, with `doubt` votes more that are spread over all classes."""
-        task, _, said, weight = self.rows()
+        """Set the posteriors to the vote shares, with `doubt` more votes spread over all classes."""
+        task, _, label, weight = self.rows()
         n, k = self.n_tasks, self.q.shape[1]
-        votes = np.bincount(task * k + said, weights=weight, minlength=n * k).reshape(n, k)
+        votes = np.bincount(task * k + label, weights=weight, minlength=n * k).reshape(n, k)
         votes = votes + np.where(self.n[:n] > 0, doubt / k, 0.0)[:, None]
         self.q[:n] = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
-        known = np.flatnonzero((self.gold[:n] >= 0) & (self.n[:n] > 0))
-        self.q[known] = np.eye(k)[self.gold[known]]
-        self.own[: self.n_edges] = 0.0
+        has_gold = np.flatnonzero((self.gold[:n] >= 0) & (self.n[:n] > 0))
+        self.q[has_gold] = np.eye(k)[self.gold[has_gold]]
+        self.p_right[: self.n_edges] = 0.0
         self.counted[: self.n_edges] = True
         self.recount()
 
     def recount(self) -> None:
-        """All counts from the posteriors, in the order of tasks and workers."""
+        """Recompute all counts from the posteriors, in the order of tasks and workers."""
         task, e = self._places()
         m, k = self.n_workers, self.q.shape[1]
-        cell, weight = self.who[e].astype(np.int64) * k + self.said[e], self.weight[e]
+        cell, weight = self.worker[e].astype(np.int64) * k + self.label[e], self.weight[e]
         for true in range(k):
-            each = np.bincount(cell, weights=weight * self.q[task, true], minlength=m * k)
-            self.counts[:m, :, true] = each.reshape(m, k)
+            counts = np.bincount(cell, weights=weight * self.q[task, true], minlength=m * k)
+            self.counts[:m, :, true] = counts.reshape(m, k)
         self.totals[:m] = self.counts[:m].sum(axis=1)
-        self.right[:m] = np.bincount(self.who[e], weights=self.own[e], minlength=m)
-        self.mass = self.q[: self.n_tasks][~self.silent()].sum(axis=0)
+        self.right[:m] = np.bincount(self.worker[e], weights=self.p_right[e], minlength=m)
+        self.mass = self.q[: self.n_tasks][~self.unanswered()].sum(axis=0)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything, by name."""
+        """Return all arrays by name."""
         out: dict[str, npt.NDArray[Any]] = {"sizes": np.array([self.n_tasks, self.n_workers, self.n_edges])}
         for names, n in zip((_BY_TASK, _BY_WORKER, _BY_EDGE), out["sizes"].tolist(), strict=True):
-            out |= {name: getattr(self, name)[:n].copy() for name in names}
+            out |= {key: getattr(self, name)[:n].copy() for name, key in names.items()}
         return out | {"mass": self.mass.copy()}
 
     def load(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        """What `state` gave."""
+        """Restore the arrays returned by `state`."""
         n_tasks, n_workers, n_edges = (int(x) for x in state["sizes"])
         self.n_edges = n_edges
         self.grow(n_tasks, n_workers)
         for names, n in ((_BY_TASK, n_tasks), (_BY_WORKER, n_workers), (_BY_EDGE, n_edges)):
-            for name in names:
-                getattr(self, name)[:n] = state[name]
+            for name, key in names.items():
+                getattr(self, name)[:n] = state[key]
         self.mass = np.array(state["mass"])
         self.n_labels = int(self.n[:n_tasks].sum())
 
 
 def _longer(array: npt.NDArray[Any], n: int, empty: int) -> npt.NDArray[Any]:
-    """The array with room for n rows; new rows are empty. Room for zeros takes no memory until it is used."""
+    """Return the array with room for n rows, new rows filled with `empty`.
+
+    Room for zeros takes no memory until it is used.
+    """
     out = np.zeros((n, *array.shape[1:]), dtype=array.dtype)
     out[: len(array)] = array
     if empty:

@@ -1,8 +1,8 @@
-"""The kernels of live labelling: one task's E-step with its counts kept in step, one answer at a time.
+"""Kernels of live labelling: incremental EM, an index of tasks by priority, and the state of one task.
 
-A task's answers are a chain: `head[task]` is its first edge, `after[edge]` the next one, -1 the end. Tables of counts
-are [worker, observed, true] as in the batch kernels; `totals` are the counts summed over what was observed.
-`counted[edge]` says whether the edge's expected counts are in the tables yet.
+A task's answers are a linked list: `head[task]` is its first edge, `after[edge]` the next one, -1 the end. Tables of
+counts are [worker, observed, true] as in the batch kernels; `totals` are the counts summed over what was observed.
+`counted[edge]` tells whether the edge's expected counts are in the tables yet.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _LEAST = 1e-18
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def e_step(task, chain, edges, weight, counts, totals, prior, prior_totals, class_prior, q, away, out):
-    """out[class] = P(class | answers of the task); with `away`, the task's own part of the counts is left out."""
+def e_step(task, chain, edges, weight, counts, totals, prior, prior_totals, class_prior, q, leave_out, out):
+    """out[class] = P(class | answers of the task); with `leave_out`, the task's own part of the counts is left out."""
     head, after, counted = chain
-    who, said = edges
+    edge_worker, edge_label = edges
     k_all = len(out)
     for k in range(k_all):
         out[k] = log(class_prior[k])
     e = head[task]
     while e >= 0:
-        w, seen, much = who[e], said[e], weight[e]
-        own = much if away and counted[e] else 0.0
+        w, observed, vote_weight = edge_worker[e], edge_label[e], weight[e]
+        own_weight = vote_weight if leave_out and counted[e] else 0.0
         for k in range(k_all):
-            mine = own * q[task, k]
-            part = counts[w, seen, k] + prior[seen, k] - mine
-            whole = totals[w, k] + prior_totals[k] - mine
-            out[k] += much * log(max(part, _LEAST) / max(whole, _LEAST))
+            own_share = own_weight * q[task, k]
+            part = counts[w, observed, k] + prior[observed, k] - own_share
+            whole = totals[w, k] + prior_totals[k] - own_share
+            out[k] += vote_weight * log(max(part, _LEAST) / max(whole, _LEAST))
         e = after[e]
     top = out[0]
     for k in range(1, k_all):
@@ -45,31 +45,33 @@ def e_step(task, chain, edges, weight, counts, totals, prior, prior_totals, clas
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def book(task, chain, edges, weight, counts, totals, mass, right, q, new, own, prior, prior_totals):
-    """Replace q[task] by `new` in all tables; own[edge] is how probable the worker is right by the others' answers."""
+def book(task, chain, edges, weight, counts, totals, mass, right, q, new, p_right, prior, prior_totals):
+    """Replace q[task] by `new` in all tables; p_right[edge] is the probability that the worker is right by the others'
+    answers.
+    """
     head, after, counted = chain
-    who, said = edges
+    edge_worker, edge_label = edges
     k_all = len(new)
     booked = False
     e = head[task]
     while e >= 0:
-        w, seen, much = who[e], said[e], weight[e]
+        w, observed, vote_weight = edge_worker[e], edge_label[e], weight[e]
         old = 1.0 if counted[e] else 0.0
         booked = booked or counted[e]
         norm, hit = 0.0, 0.0
         for k in range(k_all):
-            theta = (counts[w, seen, k] + prior[seen, k]) / (totals[w, k] + prior_totals[k])
-            without = new[k] / max(theta, _LEAST) ** much
+            theta = (counts[w, observed, k] + prior[observed, k]) / (totals[w, k] + prior_totals[k])
+            without = new[k] / max(theta, _LEAST) ** vote_weight
             norm += without
-            if k == seen:
+            if k == observed:
                 hit = without
         for k in range(k_all):
-            step = much * (new[k] - old * q[task, k])
-            counts[w, seen, k] += step
+            step = vote_weight * (new[k] - old * q[task, k])
+            counts[w, observed, k] += step
             totals[w, k] += step
         hit = hit / norm if norm > 0 else 0.0
-        right[w] += hit - (own[e] if counted[e] else 0.0)
-        own[e] = hit
+        right[w] += hit - (p_right[e] if counted[e] else 0.0)
+        p_right[e] = hit
         counted[e] = True
         e = after[e]
     for k in range(k_all):
@@ -79,7 +81,7 @@ def book(task, chain, edges, weight, counts, totals, mass, right, q, new, own, p
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def class_shares(mass, prior_class, out):
-    """Class frequencies with their pseudo-tasks."""
+    """Class frequencies including the pseudo-tasks."""
     total = 0.0
     for k in range(len(mass)):
         out[k] = max(mass[k], 0.0) + prior_class
@@ -90,8 +92,8 @@ def class_shares(mass, prior_class, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own):
-    """One task's E-step under the present tables, booked; the largest change of its posterior."""
+def absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, p_right):
+    """Update the posterior of one task and all tables; return the largest change of the posterior."""
     counts, totals, mass, right = tables
     k_all = q.shape[1]
     new, shares = np.empty(k_all), np.empty(k_all)
@@ -104,70 +106,86 @@ def absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_
     change = 0.0
     for k in range(k_all):
         change = max(change, abs(new[k] - q[task, k]))
-    book(task, chain, edges, weight, counts, totals, mass, right, q, new, own, prior, prior_totals)
+    book(task, chain, edges, weight, counts, totals, mass, right, q, new, p_right, prior, prior_totals)
     return change
 
 
 @njit(cache=True, nogil=True)
-def put(task, worker, label, much, edge, chain, edges, weight, tables, q, own, n, seen):
-    """Enter an answer, not yet booked, at `edge` where it is the worker's first; the label that it replaces, or -1."""
+def put(task, worker, label, vote_weight, edge, chain, edges, weight, tables, q, p_right, n, n_answered):
+    """Enter an answer, without counting it, at `edge` if it is the worker's first; return the label that it replaces,
+    or -1.
+    """
     head, after, counted = chain
-    who, said = edges
+    edge_worker, edge_label = edges
     counts, totals, right = tables[0], tables[1], tables[3]
-    e = find(task, worker, head, after, who)[0]
+    e = find(task, worker, head, after, edge_worker)[0]
     earlier = -1
     if e < 0:
         e = edge
-        after[e], head[task], who[e] = head[task], e, worker
+        after[e], head[task], edge_worker[e] = head[task], e, worker
         n[task] += 1
-        seen[worker] += 1
+        n_answered[worker] += 1
     else:
-        earlier = said[e]
+        earlier = edge_label[e]
         if counted[e]:
             for k in range(q.shape[1]):
                 step = weight[e] * q[task, k]
                 counts[worker, earlier, k] -= step
                 totals[worker, k] -= step
-            right[worker] -= own[e]
-            if n[task] == 1:  # no other answer tells `book` that the task is in the mass of the classes
+            right[worker] -= p_right[e]
+            if n[task] == 1:  # without another answer `book` does not see that the task is in the class mass
                 for k in range(q.shape[1]):
                     tables[2][k] -= q[task, k]
-    said[e], weight[e], counted[e] = label, much, False
+    edge_label[e], weight[e], counted[e] = label, vote_weight, False
     return earlier
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def enter(task, worker, label, much, edge, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own,
-          n, seen):  # fmt: skip
-    """`put`, then `absorb`: one call where each answer would need two."""
-    earlier = put(task, worker, label, much, edge, chain, edges, weight, tables, q, own, n, seen)
-    absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own)
+def enter(task, worker, label, vote_weight, edge, gold, chain, edges, weight, tables, prior, prior_totals, prior_class,
+          q, p_right, n, n_answered):  # fmt: skip
+    """`put` and `absorb` in one call."""
+    earlier = put(task, worker, label, vote_weight, edge, chain, edges, weight, tables, q, p_right, n, n_answered)
+    absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, p_right)
     return earlier
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def believe(tasks, posterior, n, gold, chain, edges, weight, tables, prior, prior_totals, q, own):
-    """Book posterior[i, class] as what is believed of tasks[i], where it has answers; gold stays."""
+def believe(tasks, posterior, n, gold, chain, edges, weight, tables, prior, prior_totals, q, p_right):
+    """Set the posteriors of `tasks` to posterior[i, class] if they have answers; gold stays."""
     counts, totals, mass, right = tables
     for i in range(len(tasks)):
         if n[tasks[i]] and gold[tasks[i]] < 0:
-            book(tasks[i], chain, edges, weight, counts, totals, mass, right, q, posterior[i], own, prior, prior_totals)
+            book(
+                tasks[i],
+                chain,
+                edges,
+                weight,
+                counts,
+                totals,
+                mass,
+                right,
+                q,
+                posterior[i],
+                p_right,
+                prior,
+                prior_totals,
+            )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own):
-    """`absorb` for every task that has answers, in their order; the largest change."""
+def sweep(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, p_right):
+    """`absorb` every task with answers in order; return the largest change."""
     change = 0.0
     for task in range(n_tasks):
         if chain[0][task] >= 0:
-            moved = absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own)
-            change = max(change, moved)
+            task_change = absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, p_right)
+            change = max(change, task_change)
     return change
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def without_own(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, first, out):
-    """The posteriors of `n_tasks` tasks from `first` on under tables that do not hold their own answers."""
+    """Posteriors of `n_tasks` tasks from `first` on under tables without their own answers."""
     shares = np.empty(q.shape[1])
     class_shares(tables[2], prior_class, shares)
     for i in range(n_tasks):
@@ -176,7 +194,7 @@ def without_own(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def cautious(task, gold, chain, edges, weight, tables, prior, prior_totals, shares, q, out):
-    """The same of one task, under these class frequencies."""
+    """Posterior of one task under tables without its own answers, given the class frequencies."""
     if gold[task] >= 0:
         out[:] = 0.0
         out[gold[task]] = 1.0
@@ -187,11 +205,11 @@ def cautious(task, gold, chain, edges, weight, tables, prior, prior_totals, shar
 
 
 @njit(cache=True, nogil=True)
-def find(task, worker, head, after, who):
-    """(edge of this worker's answer, the edge before it), -1 where there is none."""
+def find(task, worker, head, after, edge_worker):
+    """Return (edge of this worker's answer, the edge before it), -1 if there is none."""
     before, e = -1, head[task]
     while e >= 0:
-        if who[e] == worker:
+        if edge_worker[e] == worker:
             return e, before
         before, e = e, after[e]
     return -1, before
@@ -199,31 +217,31 @@ def find(task, worker, head, after, who):
 
 @njit(cache=True, nogil=True)
 def count(task, counts, totals, weight, chain, edges, q, sign):
-    """Add (or take away) the counts of one task's booked answers."""
+    """Add (or subtract) the counts of one task's counted answers."""
     head, after, counted = chain
-    who, said = edges
+    edge_worker, edge_label = edges
     e = head[task]
     while e >= 0:
         if counted[e]:
             for k in range(q.shape[1]):
                 step = sign * weight[e] * q[task, k]
-                counts[who[e], said[e], k] += step
-                totals[who[e], k] += step
+                counts[edge_worker[e], edge_label[e], k] += step
+                totals[edge_worker[e], k] += step
         e = after[e]
 
 
 # ----------------------------------------------------------------
-# The kernels of an index of tasks by level: one permutation, sorted by level, in which a task moves by swaps.
-# `order` holds the tasks by level, `place` where each stands, `start[level]` where a level begins; the highest level
-# lies at the end. One step up or down swaps the task with the one at the border of its level: no sorting, no heap, no
+# Kernels of the priority buckets: a permutation of the tasks sorted by bucket (level), in which a task moves by swaps.
+# `order` holds the tasks by level, `place` the position of each task, `start[level]` the start of a level; the highest
+# level is at the end. A step up or down swaps the task with the one at the border of its level: no sorting, no heap, no
 # scan.
 
 
 @njit(cache=True, nogil=True)
 def move(task, to, level, order, place, start):
-    """Bring a task to another level."""
+    """Move a task to another level."""
     at = level[task]
-    while at < to:  # change places with the last of this level, which then begins the next one
+    while at < to:  # swap with the last task of this level, which becomes the first of the next one
         border = start[at + 1] - 1
         _swap(place[task], border, order, place)
         start[at + 1] = border
@@ -244,47 +262,47 @@ def _swap(i, j, order, place):
 
 
 @njit(cache=True, nogil=True)
-def best(n, n_levels, turn, worker, held, order, start, head, after, who, most, out):
-    """The tasks of the highest levels that `worker` (-1: anybody) may be asked, at most len(out) of them.
+def best(n, n_buckets, turn, worker, held, order, start, head, after, edge_worker, most, out):
+    """Write into `out` the tasks of the highest levels that `worker` (-1: any) may be given; return their number.
 
-    Within a level they are taken from a random place on (`turn`, 0 to 1). Level 0 is closed. Tasks that the worker has
-    answered, or holds, are passed over; after `most` of them per task found it is enough, once something was found.
+    Within a level the scan starts at a random place (`turn`, 0 to 1). Level 0 is closed. Tasks that the worker has
+    answered, or holds, are skipped; the scan ends after `most` skipped tasks per task found, if any was found.
     """
-    found, passed = 0, 0
-    for back in range(n_levels - 1):
-        at = n_levels - 1 - back
+    n_found, passed = 0, 0
+    for rank in range(n_buckets - 1):
+        at = n_buckets - 1 - rank
         lo = start[at]
-        hi = start[at + 1] if at + 1 < n_levels else n
+        hi = start[at + 1] if at + 1 < n_buckets else n
         size = hi - lo
         first = int(turn * size)
         for i in range(size):
             task = order[lo + (first + i) % size]
-            free = worker < 0 or find(task, worker, head, after, who)[0] < 0
+            free = worker < 0 or find(task, worker, head, after, edge_worker)[0] < 0
             if free and worker >= 0:
                 for other in held:
                     free = free and other != task
             if free:
-                out[found] = task
-                found += 1
-                if found == len(out):
-                    return found
+                out[n_found] = task
+                n_found += 1
+                if n_found == len(out):
+                    return n_found
             else:
                 passed += 1
-                if found and passed > most * found:
-                    return found
-    return found
+                if n_found and passed > most * n_found:
+                    return n_found
+    return n_found
 
 
 # ----------------------------------------------------------------
-# The kernels of the board: what one answer or one lease changes of one task, without arrays of length one.
-# The numbers of rules, reasons and levels are those of `active`; what is done here for one task is done there by
-# numpy for all of them, and a test holds the two together.
+# Kernels of the task index: what an answer or a lease changes for one task, without arrays of length one.
+# The codes of rules, reasons and levels are those of `active`, where numpy does the same for all tasks; a test compares
+# both.
 
 ENTROPY, MARGIN, DOUBT, CHANCE, TURN = range(5)
 _BOARD_LEAST = 1e-300
-# A task in somebody's hand counts as half-answered.
+# Factor of the priority for each worker who holds the task.
 HALF = 0.5
-# As in stats/gold_calibration.py: bounds of confidence, and by how much the label stays ahead.
+# As in stats/gold_calibration.py: bounds of confidence, and minimum lead of the label.
 LOWEST, HIGHEST, AHEAD = 0.002, 0.998, 1e-6
 
 
@@ -298,7 +316,7 @@ def _entropy(p):
 
 @njit(cache=True, nogil=True)
 def priority(rule, q, n):
-    """Of one task with posterior q[class] and n answers, between 0 and 1."""
+    """Priority of a task with posterior q[class] and n answers, between 0 and 1."""
     if rule == ENTROPY:
         return _entropy(q) / log(max(len(q), 2))
     if rule == CHANCE:
@@ -317,23 +335,22 @@ def priority(rule, q, n):
 
 
 @njit(cache=True, nogil=True)
-def relevel(task, rule, cap, n_levels, believed, busy, n, reason, index):
-    """Bring a task to the level of its priority, halved for each one who has it in hand; level 0 is closed."""
+def relevel(task, rule, cap, n_buckets, believed, busy, n, reason, index):
+    """Move a task to the level of its priority, halved for each worker who holds it; level 0 is closed."""
     level, order, place, start = index
     to = np.int64(0)
     if reason[task] == 0 and (cap < 0 or n[task] + busy[task] < cap):
         share = priority(rule, believed[task], n[task]) * HALF ** busy[task]
-        to = 1 + np.int64(np.rint(min(max(share, 0.0), 1.0) * (n_levels - 2)))
+        to = 1 + np.int64(np.rint(min(max(share, 0.0), 1.0) * (n_buckets - 2)))
     move(task, to, level, order, place, start)
 
 
 @njit(cache=True, nogil=True)
-def look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, n, reason, index):
-    """Take over what is believed of a task: how sure it was, and is, and whether its label changed; its reason to stop
-    and its level follow.
+def look(task, row, rule, stop, reasons, alone, n_buckets, gold, believed, busy, n, reason, index):
+    """Set the posterior of a task, its reason to stop and its level; return (confidence before, after, label changed).
 
-    `stop` is (target, fewest, cap, -1 without), `reasons` the numbers of (sure, cap, nobody, gold); `alone`: nobody is
-    left to be asked about it.
+    `stop` is (target, fewest, cap, -1 without), `reasons` the codes of (sure, cap, nobody, gold); `alone`: no worker is
+    left for it.
     """
     target, fewest, cap = stop
     first, second = 0, 0
@@ -342,23 +359,23 @@ def look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, 
         second = k if row[k] > row[second] else second
     before, after = believed[task, first], row[second]
     believed[task] = row
-    why = 0
+    stop_reason = 0
     if gold[task] >= 0:
-        why = reasons[3]
+        stop_reason = reasons[3]
     elif after >= target and n[task] >= fewest:
-        why = reasons[0]
+        stop_reason = reasons[0]
     elif cap >= 0 and n[task] >= cap:
-        why = reasons[1]
+        stop_reason = reasons[1]
     elif alone:
-        why = reasons[2]
-    reason[task] = why
-    relevel(task, rule, cap, n_levels, believed, busy, n, reason, index)
+        stop_reason = reasons[2]
+    reason[task] = stop_reason
+    relevel(task, rule, cap, n_buckets, believed, busy, n, reason, index)
     return before, after, first != second
 
 
 @njit(cache=True, nogil=True)
 def calibrate(row, slope, shift, centre):
-    """The calibrated posterior of one task, in place; a tie stays as it is. `GoldCalibration.apply` for one row."""
+    """Calibrate the posterior of one task in place; a tie stays as it is. `GoldCalibration.apply` for one row."""
     first = 0
     for k in range(len(row)):
         first = k if row[k] > row[first] else first
@@ -369,24 +386,26 @@ def calibrate(row, slope, shift, centre):
             second = row[k]
     if ties > 1 or second < 0:
         return
-    kept = min(max(top, LOWEST), HIGHEST)
-    x = log(kept / (1 - kept))
-    rest = max(1 - top, 1e-12)
-    ratio = second / rest
+    clipped = min(max(top, LOWEST), HIGHEST)
+    x = log(clipped / (1 - clipped))
+    remainder = max(1 - top, 1e-12)
+    ratio = second / remainder
     new = 1 / (1 + exp(-(x + slope * (x - centre) + shift)))
     new = min(max(new, ratio / (1 + ratio) + AHEAD), 1.0)
     total = 0.0
     for k in range(len(row)):
-        row[k] = new if k == first else row[k] * (1 - new) / rest
+        row[k] = new if k == first else row[k] * (1 - new) / remainder
         total += row[k]
     for k in range(len(row)):
         row[k] /= total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow(task, calibration, rule, stop, reasons, alone, n_levels, gold, beliefs, believed, busy, n, reason, index):
-    """`look` at what the model believes now; `beliefs` are its tables. `calibration`: whether there is one, its slope,
-    shift and centre."""
+def follow(task, calibration, rule, stop, reasons, alone, n_buckets, gold, beliefs, believed, busy, n, reason, index):
+    """`look` with the model's current posterior; `beliefs` are its tables.
+
+    `calibration` is whether there is one, its slope, shift and centre.
+    """
     chain, edges, weight, tables, prior, prior_totals, prior_class, q = beliefs
     row, shares = np.empty(q.shape[1]), np.empty(q.shape[1])
     class_shares(tables[2], prior_class, shares)
@@ -394,23 +413,23 @@ def follow(task, calibration, rule, stop, reasons, alone, n_levels, gold, belief
     there, slope, shift, centre = calibration
     if there and gold[task] < 0 and n[task] > 0:
         calibrate(row, slope, shift, centre)
-    return look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, n, reason, index)
+    return look(task, row, rule, stop, reasons, alone, n_buckets, gold, believed, busy, n, reason, index)
 
 
 @njit(cache=True, nogil=True)
 def weigh(tasks, worker, rule, believed, busy, n, counts, totals, prior, prior_totals, out):
-    """The places in `tasks` of those with the highest score, into `out`; how many they are.
+    """Write into `out` the positions in `tasks` of those with the highest score; return their number.
 
-    The score is the information that an answer of this worker is expected to bring, or (worker -1) the priority of the
-    rule; halved for each one who has the task in hand.
+    The score is the expected information of an answer of this worker, or (worker -1) the priority of the rule; halved
+    for each worker who holds the task.
     """
     k_all = believed.shape[1]
     theta, noise = np.empty((k_all, k_all)), np.zeros(k_all)
     if worker >= 0:
-        for seen in range(k_all):
+        for observed in range(k_all):
             for k in range(k_all):
-                p = (counts[worker, seen, k] + prior[seen, k]) / (totals[worker, k] + prior_totals[k])
-                theta[seen, k] = p
+                p = (counts[worker, observed, k] + prior[observed, k]) / (totals[worker, k] + prior_totals[k])
+                theta[observed, k] = p
                 noise[k] -= p * log(max(p, _BOARD_LEAST))
     best, ties = -1.0, 0
     for i in range(len(tasks)):
@@ -419,11 +438,11 @@ def weigh(tasks, worker, rule, believed, busy, n, counts, totals, prior, prior_t
             score = priority(rule, believed[task], n[task])
         else:
             score = 0.0
-            for seen in range(k_all):
+            for observed in range(k_all):
                 mix = 0.0
                 for k in range(k_all):
-                    mix += believed[task, k] * theta[seen, k]
-                score -= mix * log(max(mix, _BOARD_LEAST)) + believed[task, seen] * noise[seen]
+                    mix += believed[task, k] * theta[observed, k]
+                score -= mix * log(max(mix, _BOARD_LEAST)) + believed[task, observed] * noise[observed]
             score = max(score, 0.0)
         score *= HALF ** busy[task]
         if score > best:

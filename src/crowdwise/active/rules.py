@@ -1,8 +1,8 @@
-"""Which task, and which worker: the rules that policies are made of.
+"""Rules for choosing tasks and workers, of which policies are made.
 
-A rule for tasks gives each open task a priority between 0 and 1, by which it stands in the index, and scores the few
-that the index hands out. A rule for workers chooses among those who may be asked. Neither knows who calls it; dice are
-passed in. Scores are larger for better; costs divide.
+A task rule gives each open task a priority between 0 and 1, by which it is placed in the index, and scores the few
+tasks that the index returns. A worker rule chooses among the available workers. Both are stateless; random generators
+are passed in. Higher scores are better; costs divide.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """What rules for workers look at, of the workers who may be asked: how often `right`, of how many `seen`, `cost`,
-    and the number of answers so far, `t`."""
+class WorkerStats:
+    """Input of the worker rules: how often workers are `right`, out of `n_answered`, their `cost`, and the number of
+    all answers `t`.
+    """
 
     right: F8
-    seen: F8
+    n_answered: F8
     cost: F8
     t: int
 
 
 Priority = Callable[[F8, F8], F8]  # posterior[task, class], answers[task] -> 0..1
-Pick = Callable[[Crowd, np.random.Generator], int]
+Pick = Callable[[WorkerStats, np.random.Generator], int]
 
 
 def by_entropy(q: F8, n: F8) -> F8:  # noqa: ARG001
-    """Entropy, 1 where all classes are alike."""
+    """Entropy relative to the uniform distribution."""
     return np.asarray(entropy(q) / np.log(max(q.shape[1], 2)))
 
 
 def by_margin(q: F8, n: F8) -> F8:  # noqa: ARG001
-    """One less the lead of the best class."""
+    """One minus the lead of the best class."""
     if q.shape[1] < 2:
         return np.zeros(len(q))
     top = np.partition(q, -2, axis=1)[:, -2:]
@@ -50,12 +51,12 @@ def by_margin(q: F8, n: F8) -> F8:  # noqa: ARG001
 
 
 def by_doubt(q: F8, n: F8) -> F8:  # noqa: ARG001
-    """One less the probability of the best class."""
+    """One minus the probability of the best class."""
     return np.asarray(1 - q.max(axis=1))
 
 
 def by_chance(q: F8, n: F8) -> F8:  # noqa: ARG001
-    """All alike."""
+    """All tasks equal."""
     return np.ones(len(q))
 
 
@@ -64,7 +65,7 @@ def by_turn(q: F8, n: F8) -> F8:  # noqa: ARG001
     return np.asarray(1 / (1 + n))
 
 
-# The same for one task, compiled.
+# Codes of the compiled rules for one task.
 COMPILED: dict[Priority, int] = {
     by_entropy: kernels.ENTROPY,
     by_margin: kernels.MARGIN,
@@ -75,53 +76,55 @@ COMPILED: dict[Priority, int] = {
 
 
 # ---------------------------------------------------------------- workers
-def any_worker(crowd: Crowd, rng: np.random.Generator) -> int:
-    """All alike."""
+def any_worker(crowd: WorkerStats, rng: np.random.Generator) -> int:
+    """Choose a worker uniformly."""
     return int(rng.integers(len(crowd.right)))
 
 
-def in_turn(crowd: Crowd, rng: np.random.Generator) -> int:
-    """Who has answered least."""
-    return _first(-crowd.seen, rng)
+def in_turn(crowd: WorkerStats, rng: np.random.Generator) -> int:
+    """Choose the worker with the fewest answers."""
+    return _first(-crowd.n_answered, rng)
 
 
 @dataclass(frozen=True)
 class EpsilonGreedy:
-    """The most often right, but somebody at random with probability `early` (the first `until` answers) or `later`."""
+    """Choose the most accurate worker, but a random one with probability `early` (the first `until` answers) or
+    `later`.
+    """
 
     early: float = 0.5
     later: float = 0.05
     until: int = 100
 
-    def __call__(self, crowd: Crowd, rng: np.random.Generator) -> int:
-        """The place of the chosen one."""
+    def __call__(self, crowd: WorkerStats, rng: np.random.Generator) -> int:
+        """Return the index of the chosen worker."""
         if rng.random() < (self.early if crowd.t <= self.until else self.later):
             return any_worker(crowd, rng)
         return _first(_mean(crowd) / crowd.cost, rng)
 
 
-def upper_bound(crowd: Crowd, rng: np.random.Generator) -> int:
-    """UCB: mean + sqrt(2 ln t / n); who has not been asked comes first."""
-    bonus = np.sqrt(2 * np.log(max(crowd.t, 2)) / np.maximum(crowd.seen, 1e-9))
-    return _first((crowd.right / np.maximum(crowd.seen, 1e-9) + bonus) / crowd.cost, rng)
+def upper_bound(crowd: WorkerStats, rng: np.random.Generator) -> int:
+    """UCB: mean + sqrt(2 ln t / n); workers without answers come first."""
+    bonus = np.sqrt(2 * np.log(max(crowd.t, 2)) / np.maximum(crowd.n_answered, 1e-9))
+    return _first((crowd.right / np.maximum(crowd.n_answered, 1e-9) + bonus) / crowd.cost, rng)
 
 
-# The Beta prior of how often a worker is right.
+# Beta prior of a worker's accuracy.
 RIGHT, WRONG = 2.0, 1.0
 
 
-def thompson(crowd: Crowd, rng: np.random.Generator) -> int:
-    """A draw from what is known of each one's share of right answers; the best draw wins."""
-    wrong = np.maximum(crowd.seen - crowd.right, 0.0)
+def thompson(crowd: WorkerStats, rng: np.random.Generator) -> int:
+    """Thompson sampling: the worker with the best draw from the posterior of the accuracy."""
+    wrong = np.maximum(crowd.n_answered - crowd.right, 0.0)
     return _first(rng.beta(RIGHT + np.maximum(crowd.right, 0.0), WRONG + wrong) / crowd.cost, rng)
 
 
-def _mean(crowd: Crowd) -> F8:
-    return np.asarray((RIGHT + crowd.right) / (RIGHT + WRONG + crowd.seen))
+def _mean(crowd: WorkerStats) -> F8:
+    return np.asarray((RIGHT + crowd.right) / (RIGHT + WRONG + crowd.n_answered))
 
 
 def _first(score: F8, rng: np.random.Generator) -> int:
-    """Where the score is highest; ties are drawn."""
+    """Return the index of the highest score; ties are broken at random."""
     best = np.flatnonzero(score >= score.max())
     return int(best[0] if len(best) == 1 else best[rng.integers(len(best))])
 
@@ -129,7 +132,7 @@ def _first(score: F8, rng: np.random.Generator) -> int:
 # ---------------------------------------------------------------- policies
 @dataclass(frozen=True)
 class Policy:
-    """A rule for tasks and one for workers; with `joint`, both by the expected information per cost of the pair."""
+    """A task rule and a worker rule; with `joint` both by the expected information per cost of the pair."""
 
     priority: Priority
     pick: Pick
@@ -150,7 +153,7 @@ POLICIES = {
 
 
 def policy_of(name: str | Policy) -> Policy:
-    """A policy by its name, or as it is."""
+    """Return a policy by name, or the policy itself."""
     if isinstance(name, Policy):
         return name
     if name not in POLICIES:
@@ -161,7 +164,7 @@ def policy_of(name: str | Policy) -> Policy:
 def best_pair(
     q: F8, theta: F8, cost: F8, may: npt.NDArray[np.bool_], rng: np.random.Generator, share: F8 | float = 1.0
 ) -> tuple[int, int] | None:
-    """(task, worker) with the highest information per cost among the pairs that may be; None where none may.
+    """Return the allowed pair (task, worker) with the highest information per cost; None if no pair is allowed.
 
     q[task, class], theta[worker, true, observed], cost[worker], may[task, worker]; share[task] scales a task's gain.
     """

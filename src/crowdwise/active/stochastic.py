@@ -1,12 +1,11 @@
-"""StochasticModel: online Dawid-Skene by stochastic approximation; old answers fade, nothing is ever gone over again.
+"""StochasticModel: online Dawid-Skene by stochastic approximation, in which old answers fade.
 
     S[worker] <- (1 - l) S[worker] + l · (q ⊗ onehot(label)),   s <- (1 - l) s + l · q,   l = (t + start)^-exponent
 
 where q is the posterior of the answered task from all its answers under the present parameters, and t counts the
 worker's answers (for s, all). A[k, :] = (S[k, :] + eps) / sum. Cappé & Moulines (2009),
-doi:10.1111/j.1467-9868.2009.00698.x. For workers who change over time, and where no pass over all tasks can be
-afforded; the exact form (`OnlineModel`) is the better one otherwise. Undo replays the stream without the answer, which
-is exact and takes its time.
+doi:10.1111/j.1467-9868.2009.00698.x. For workers who change over time, and if passes over all tasks are too expensive;
+otherwise the exact form (`OnlineModel`) is better. Undo replays the stream without the answer, which is exact but slow.
 """
 
 from __future__ import annotations
@@ -24,7 +23,15 @@ EPS = 1e-3
 
 
 class StochasticModel:
-    """`exponent` in (.5, 1], `start` answers that the prior stands for, `accuracy` of a worker before the first.
+    """Online Dawid-Skene with forgetting.
+
+    Args:
+        n_classes: Number of classes.
+        n_tasks: Number of tasks known so far.
+        n_workers: Number of workers known so far.
+        exponent: Decay exponent in (.5, 1].
+        start: Number of answers that the prior counts for.
+        accuracy: Prior accuracy of a worker.
 
     >>> model = StochasticModel(2)
     >>> for worker in range(3):
@@ -58,14 +65,14 @@ class StochasticModel:
 
     def _begin(self) -> None:
         self.joint: dict[int, F8] = {}  # worker -> S[true, observed]
-        self.seen: dict[int, int] = {}
+        self.n_answered: dict[int, int] = {}
         self.mass = np.full(self.n_classes, 1 / self.n_classes)
-        self.said: dict[int, dict[int, int]] = {}
+        self.answers: dict[int, dict[int, int]] = {}
         self.q: dict[int, F8] = {}
 
     # ---------------------------------------------------------------- events
     def update(self, task: int, worker: int, label: int) -> F8:
-        """A worker's answer, which replaces an earlier one of theirs to this task; the task's posterior."""
+        """Add a worker's answer, which replaces an earlier one to this task; return the task's posterior."""
         if not 0 <= label < self.n_classes:
             raise DataError(f"label {label} is not one of the {self.n_classes} classes 0 to {self.n_classes - 1}")
         if task < 0 or worker < 0:
@@ -77,30 +84,30 @@ class StochasticModel:
         return self._learn(task, worker, label, len(self.events))
 
     def undo(self, task: int, worker: int) -> None:
-        """As if this worker had never answered this task."""
+        """Remove a worker's answer to a task."""
         if not self.has(task, worker):
-            raise DataError(f"worker {worker} has no answer to task {task} that could be undone")
+            raise DataError(f"worker {worker} has no answer to task {task} to undo")
         self.events = [event for event in self.events if event[:2] != (task, worker)]
         self._begin()
         for t, event in enumerate(self.events, 1):
             self._learn(*event, t)
 
     def _learn(self, task: int, worker: int, label: int, t: int) -> F8:
-        self.said.setdefault(task, {})[worker] = label
+        self.answers.setdefault(task, {})[worker] = label
         q = self.believe(task)
-        n = self.seen[worker] = self.seen.get(worker, 0) + 1
-        own, all_ = ((step + self.start) ** -self.exponent for step in (n, t))
+        n = self.n_answered[worker] = self.n_answered.get(worker, 0) + 1
+        worker_step, prior_step = ((step + self.start) ** -self.exponent for step in (n, t))
         joint = self.joint.setdefault(worker, self.first.copy())
-        joint *= 1 - own
-        joint[:, label] += own * q
-        self.mass = (1 - all_) * self.mass + all_ * q
+        joint *= 1 - worker_step
+        joint[:, label] += worker_step * q
+        self.mass = (1 - prior_step) * self.mass + prior_step * q
         self.q[task] = q
         return q
 
     def sweep(self) -> float:
-        """All posteriors under the present parameters, which stay; the largest change."""
+        """Update all posteriors under the present parameters, which stay; return the largest change."""
         change = 0.0
-        for task in self.said:
+        for task in self.answers:
             q = self.believe(task)
             change = max(change, float(np.abs(q - self.q[task]).max()))
             self.q[task] = q
@@ -108,20 +115,20 @@ class StochasticModel:
 
     # ---------------------------------------------------------------- what is believed
     def believe(self, task: int) -> F8:
-        """A task's posterior from all its answers."""
+        """Return a task's posterior from all its answers."""
         logs = np.log(np.maximum(self.class_prior, 1e-300))
-        for worker, label in self.said.get(task, {}).items():
+        for worker, label in self.answers.get(task, {}).items():
             logs = logs + np.log(self.theta(worker)[:, label])
         p = np.exp(logs - logs.max())
         return np.asarray(p / p.sum())
 
     def has(self, task: int, worker: int) -> bool:
         """Whether this worker has answered this task."""
-        return worker in self.said.get(task, {})
+        return worker in self.answers.get(task, {})
 
     @property
     def n_labels(self) -> int:
-        """Answers that count at present."""
+        """Number of answers."""
         return len(self.events)
 
     @property
@@ -131,14 +138,14 @@ class StochasticModel:
 
     @property
     def posterior(self) -> F8:
-        """posterior[task, class]; of tasks without an answer the class frequencies."""
+        """posterior[task, class]; the class frequencies for tasks without an answer."""
         out = np.repeat(self.class_prior[None], self.n_tasks, axis=0)
         for task, q in self.q.items():
             out[task] = q
         return out
 
     def theta(self, workers: Any) -> F8:
-        """confusion[worker, true, observed] of these workers."""
+        """Return confusion[worker, true, observed] of these workers."""
         if np.ndim(workers):
             return np.stack([self.theta(int(w)) for w in workers])
         joint = self.joint.get(int(workers), self.first) + EPS
@@ -146,7 +153,7 @@ class StochasticModel:
 
     # ---------------------------------------------------------------- keeping
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
-        """The stream, its sizes and settings, and the present parameters."""
+        """Return the stream of answers, sizes, settings and parameters as named arrays."""
         joint = np.stack([self.joint.get(w, self.first) for w in range(self.n_workers)] or [self.first])
         events = np.array(self.events, dtype=np.int64).reshape(-1, 3)
         settings = np.array([self.exponent, self.start, self.first[0, 0] * self.n_classes])
@@ -155,7 +162,7 @@ class StochasticModel:
 
     @classmethod
     def restore(cls, state: Mapping[str, npt.NDArray[Any]]) -> StochasticModel:
-        """The model of a snapshot: the stream is learnt again."""
+        """Return the model of a snapshot by replaying its stream."""
         k, n, m = (int(x) for x in state["sizes"])
         exponent, start, accuracy = (float(x) for x in state["settings"])
         model = cls(k, n_tasks=n, n_workers=m, exponent=exponent, start=int(start), accuracy=accuracy)

@@ -1,4 +1,4 @@
-"""When is it enough? Of a task, and of the whole project. Every stop has its reason in words."""
+"""Stopping rules for tasks and for the project, each with its reason in words."""
 
 from __future__ import annotations
 
@@ -9,29 +9,36 @@ from typing import Annotated
 
 from ..core.params import AtLeast, Count, Positive, PositiveShare, Share, check
 
-# Reasons why a task gets no more answers; "" while it is open.
+# Reasons for which a task gets no more answers; "" while it is open.
 OPEN, SURE, CAP, WORTH, NOBODY, GOLD = "", "sure", "cap", "not worth it", "nobody left to ask", "gold"
 REASONS = (OPEN, SURE, CAP, WORTH, NOBODY, GOLD)
-IN_WORDS = {
+REASON_TEXTS = {
     OPEN: "open",
     SURE: "sure enough",
-    CAP: "has had the most answers a task may have",
-    WORTH: "another answer would tell less than it costs",
-    NOBODY: "everybody who may be asked has answered",
+    CAP: "has the maximum number of answers",
+    WORTH: "another answer is not worth its cost",
+    NOBODY: "all available workers have answered",
     GOLD: "its answer was known",
 }
 # Half the width of a 90 % interval in standard deviations.
 WIDE = 1.645
-# Shares are kept so far from 0 and 1 before their log odds are taken.
+# Shares are clipped this far from 0 and 1 before taking log odds.
 NEAR = 1e-4
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """Of a task: `target` (its best class is so probable), `cap` (answers at most), `value` (what a nat is worth, in
-    units of cost: a task whose best worker would tell less than they cost is left alone), `fewest` answers before it
-    may be sure. Of the project: `budget` (cost at most), `accuracy` (the low end of the expected accuracy's 90 %
-    interval), `flips` (share of the last `window` answers that changed a label, at most).
+    """Stopping rules.
+
+    Attributes:
+        target: Probability of the best class at which a task stops.
+        cap: Maximum number of answers per task.
+        value: Value of a nat in units of cost; a task stops if the best worker would bring less than the cost.
+        fewest: Minimum number of answers before a task stops at `target`.
+        budget: Maximum cost of the project.
+        accuracy: The project stops if the low end of the 90 % interval of the expected accuracy reaches this.
+        flips: The project stops if at most this share of the last `window` answers changed a label.
+        window: Number of answers for `flips`.
     """
 
     target: PositiveShare = 0.95
@@ -47,7 +54,7 @@ class Stopping:
         check(self)
 
     def of_task(self, sure: float, n: int, worth: float | None = None, *, target: float | None = None) -> str:
-        """Why a task with n answers stops here; "" where it does not. `worth` is the best information per cost."""
+        """Return why a task with n answers stops here; "" if it does not. `worth` is the best information per cost."""
         if n >= self.fewest and sure >= (self.target if target is None else target):
             return SURE
         if self.cap is not None and n >= self.cap:
@@ -59,8 +66,7 @@ class Stopping:
 
 @dataclass
 class Progress:
-    """Sums over all tasks that say where a project stands; kept up to date in constant time. `doubt`: how far
-    the last whole fit trusts the labels."""
+    """Sums over all tasks, updated in constant time; `doubt` is the trust of the last batch fit in the labels."""
 
     n_tasks: int = 0
     right: float = 0.0
@@ -68,7 +74,7 @@ class Progress:
     doubt: Doubt | None = None
 
     def change(self, before: float | None, after: float) -> None:
-        """A task's probability of being right changes (before None: the task is new)."""
+        """Update a task's probability of being right (before None: the task is new)."""
         if before is None:
             self.n_tasks += 1
         else:
@@ -79,8 +85,10 @@ class Progress:
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
-        """(mean, low, high): expected share of right labels with a 90 % interval. It agrees with what the last whole
-        fit states; without one, the model is taken at its word."""
+        """Expected share of right labels as (mean, low, high) with a 90 % interval.
+
+        It agrees with the statement of the last batch fit; without one the model's own probabilities are used.
+        """
         if not self.n_tasks:
             return float("nan"), 0.0, 1.0
         mean = self.right / self.n_tasks
@@ -94,9 +102,8 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Stated:
-    """What a whole fit states of the share of right labels: its mean with a 90 % interval, and whether that was
-    `measured` on checked tasks or is a belief."""
+class StatedAccuracy:
+    """Share of right labels stated by a batch fit with a 90 % interval; `measured` on checked tasks or expected."""
 
     mean: float
     low: float
@@ -106,28 +113,30 @@ class Stated:
 
 @dataclass(frozen=True)
 class Doubt:
-    """From the model's expected accuracy to what a whole fit states, in log odds: the mean moves by `shift`, the
-    interval reaches `below` and `above` it."""
+    """Difference between the model's expected accuracy and that stated by a batch fit, in log odds.
+
+    The mean moves by `shift`, the interval extends `below` and `above` it.
+    """
 
     shift: float
     below: float
     above: float
 
     @classmethod
-    def of(cls, own: float, stated: Stated) -> Doubt:
-        """Of a model that expects a share `own` to be right on the tasks of the fit."""
+    def of(cls, expected: float, stated: StatedAccuracy) -> Doubt:
+        """Return the difference for a model that expects a share `expected` to be right on the tasks of the fit."""
         mean = _odds(stated.mean)
-        return cls(mean - _odds(own), max(mean - _odds(stated.low), 0.0), max(_odds(stated.high) - mean, 0.0))
+        return cls(mean - _odds(expected), max(mean - _odds(stated.low), 0.0), max(_odds(stated.high) - mean, 0.0))
 
 
 def moved(share: float, by: float) -> float:
-    """A share moved by so many log odds."""
+    """Return a share moved by this many log odds."""
     return 1 / (1 + math.exp(-(_odds(share) + by)))
 
 
 def _odds(share: float) -> float:
-    kept = min(max(share, NEAR), 1 - NEAR)
-    return math.log(kept / (1 - kept))
+    clipped = min(max(share, NEAR), 1 - NEAR)
+    return math.log(clipped / (1 - clipped))
 
 
 class Flips:
@@ -138,25 +147,25 @@ class Flips:
         self.n = 0
 
     def add(self, flipped: bool) -> None:
-        """One answer more."""
+        """Add an answer."""
         if len(self.last) == self.last.maxlen:
             self.n -= self.last[0]
         self.last.append(flipped)
         self.n += flipped
 
     def settled(self, most: float) -> bool:
-        """Whether the window is full and at most this share of it changed a label."""
+        """Whether the window is full and at most this share of its answers changed a label."""
         return len(self.last) == self.last.maxlen and self.n <= most * len(self.last)
 
 
 def of_project(stop: Stopping, spent: float, next_cost: float, n_open: int, progress: Progress, flips: Flips) -> str:
-    """Why the whole project stops; "" where it goes on."""
+    """Return why the project stops; "" while it goes on."""
     if stop.budget is not None and spent + next_cost > stop.budget + 1e-9:
         return f"the budget of {stop.budget:g} is spent"
     mean, low, high = (0.0, 0.0, 0.0) if stop.accuracy is None else progress.accuracy
     if stop.accuracy is not None and low >= stop.accuracy:
-        found = f"{mean:.1%} of the labels are expected to be right ({low:.1%} to {high:.1%})"
-        return f"{found}; the target is {stop.accuracy:.0%}"
+        text = f"{mean:.1%} of the labels are expected to be right ({low:.1%} to {high:.1%})"
+        return f"{text}; the target is {stop.accuracy:.0%}"
     if stop.flips is not None and flips.settled(stop.flips):
         return f"of the last {len(flips.last)} answers {flips.n} changed a label"
     if not n_open:

@@ -1,55 +1,74 @@
-"""The command line: one file per command, each parses, calls the library and prints.
+"""The command line: one module per command, which parses its options, calls the library and prints the result.
 
-Data goes to stdout, talk to stderr. Exit code 0: fine; 2: the user can fix it, said in one line; 1: a bug of ours.
+Data goes to stdout, messages to stderr. Exit codes: 0 success, 2 an error that the user can fix (one line on stderr),
+1 a bug in crowdwise.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
+from inspect import getdoc
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
 from ..core.errors import CrowdwiseError, CrowdwiseWarning
+from .renamed import command_hint, option_hint
 from .terminal import clean
 
-# Each command's function, in the order of --help. A module is imported when its command is asked for: the options of
-# all of them together take longer to set up than most commands take to run.
-COMMANDS = {
-    "demo": "demo:demo",
-    "inspect": "inspect:inspect",
-    "aggregate": "aggregate:aggregate",
-    "evaluate": "evaluate:evaluate",
-    "compare": "compare:compare",
-    "estimate": "guarantee.estimate:estimate",
-    "accept": "guarantee.accept:accept",
-    "fair": "guarantee.fair:fair",
-    "train": "training.train:train",
-    "predict": "training.predict:predict",
-    "methods": "methods:methods",
-    "show": "show:show",
-    "workers": "workers:workers",
-    "judges": "judges.command:judges",
-    "report": "report:report",
-    "next": "live.next:next_",
-    "judge": "live.judge:judge",
-    "project": "live.project:project",
-    "serve": "live.serve:serve",
-    "simulate": "simulate:simulate",
-    "convert": "convert:convert",
+# The commands in the panels and the order of --help, as module:function. A module is imported only for its own
+# command: building the options of all commands takes longer than most commands run.
+PANELS = {
+    "Aggregate labels": {
+        "inspect": "inspect:inspect",
+        "aggregate": "aggregate:aggregate",
+        "compare": "compare:compare",
+        "methods": "methods:methods",
+        "show": "show:show",
+        "report": "report:report",
+    },
+    "Evaluate and guarantee": {
+        "evaluate": "evaluate:evaluate",
+        "estimate": "guarantee.estimate:estimate",
+        "accept": "guarantee.accept:accept",
+        "fairness": "guarantee.fairness:fairness",
+    },
+    "Workers": {
+        "workers": "workers:workers",
+        "judges": "judges:judges",
+    },
+    "Run labelling": {
+        "next": "live.next:next_",
+        "judge": "live.judge:judge",
+        "project": "live.project:project",
+        "serve": "live.serve:serve",
+    },
+    "Train": {
+        "train": "training.train:train",
+        "predict": "training.predict:predict",
+    },
+    "Simulate and convert data": {
+        "demo": "demo:demo",
+        "simulate": "simulate:simulate",
+        "convert": "convert:convert",
+    },
 }
+COMMANDS = {name: target for commands in PANELS.values() for name, target in commands.items()}
+_PANEL_OF = {name: panel for panel, commands in PANELS.items() for name in commands}
 
 
 def app_of(names: Iterable[str]) -> typer.Typer:
-    """The command line with these commands."""
-    made = typer.Typer(
+    """Return the command line with these commands."""
+    app = typer.Typer(
         name="crowdwise",
-        help="From what many fallible people (or models) said to what is true, and whom to trust.",
+        help="Turn labels from many imperfect annotators into reliable labels, calibrated confidence and annotator "
+        "quality.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -59,28 +78,35 @@ def app_of(names: Iterable[str]) -> typer.Typer:
     )
     for name in names:
         module, _, function = COMMANDS[name].partition(":")
-        found = getattr(import_module(f"{__name__}.{module}"), function)
-        if isinstance(found, typer.Typer):  # a command of commands
-            made.add_typer(found, name=name)
+        command = getattr(import_module(f"{__name__}.{module}"), function)
+        panel = _PANEL_OF[name]
+        if isinstance(command, typer.Typer):  # a group of subcommands
+            app.add_typer(command, name=name, rich_help_panel=panel)
         else:
-            made.command(name)(found)
-    return made
+            app.command(name, help=help_of(command), rich_help_panel=panel)(command)
+    return app
+
+
+def help_of(command: Any) -> str:
+    """Return the docstring of a command with each paragraph on one line, to be wrapped at the terminal's width."""
+    paragraphs = re.split(r"\n\s*\n", getdoc(command) or "")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def __getattr__(name: str) -> Any:
     """`app`: the whole command line, for tests and docs."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["app"] = made = app_of(COMMANDS)
-    return made
+    globals()["app"] = app = app_of(COMMANDS)
+    return app
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), "app"})
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         typer.echo(f"crowdwise {__version__}")
         raise typer.Exit
 
@@ -94,13 +120,16 @@ def _common(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point: every fault of the user's becomes one line on stderr and exit code 2."""
+    """Run the command line: an error that the user can fix becomes one line on stderr and exit code 2."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
-        given = sys.argv[1:] if arguments is None else arguments
-        first = given[:1]
-        wanted = first if first and (first[0] in COMMANDS or first == ["--version"]) else COMMANDS
-        code = app_of(name for name in wanted if name in COMMANDS)(args=given, standalone_mode=False)
+        argv = sys.argv[1:] if arguments is None else arguments
+        first = argv[:1]
+        hint = command_hint(first[0]) if first else None
+        if hint is not None:
+            _fail(hint)
+        names = first if first and (first[0] in COMMANDS or first == ["--version"]) else COMMANDS
+        code = app_of(name for name in names if name in COMMANDS)(args=argv, standalone_mode=False)
         sys.stdout.flush()
     except CrowdwiseError as error:
         _fail(str(error))
@@ -109,22 +138,29 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", 130)
-    except OSError as error:  # a full disk, too many open files: the system's no, not a fault of the program
+    except OSError as error:  # a full disk or too many open files, not a bug
         _close_stdout()
         _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError as error:
-        _fail(f"there is not enough memory for this ({error}); take fewer classes or workers, or a smaller file")
+        _fail(f"there is not enough memory ({error}); use fewer classes or workers, or a smaller file")
     except Exception as error:
-        # typer's own complaints (unknown option, missing argument) know how to say themselves.
-        say = getattr(error, "format_message", None)
-        if say is None:
+        # Errors of typer (unknown option, missing argument) format their own message.
+        format_message = getattr(error, "format_message", None)
+        if format_message is None:
             raise
-        _fail(f"{say()} Try crowdwise --help")
+        _fail(_option_hint(error) or f"{format_message()} Try crowdwise --help")
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _option_hint(error: Any) -> str | None:
+    """Return the hint for an unknown option that has been renamed, or None."""
+    context = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    return None if context is None or option is None else option_hint(context.info_name, option)
+
+
 def _close_stdout() -> None:
-    """What could not be written is not tried again when the program ends."""
+    """Close stdout, so that the interpreter does not try to flush it again on exit."""
     with suppress(OSError, ValueError):
         sys.stdout.close()
 
@@ -134,8 +170,8 @@ def _fail(message: str, code: int = 2) -> None:
     sys.exit(code)
 
 
-def _show_warning(message: Any, category: Any, *rest: Any) -> None:
+def _show_warning(message: Any, category: Any, *location: Any) -> None:
     if issubclass(category, CrowdwiseWarning):
         sys.stderr.write(f"crowdwise: note: {clean(str(message))}\n")
     else:
-        sys.stderr.write(warnings.formatwarning(message, category, rest[0], rest[1]))
+        sys.stderr.write(warnings.formatwarning(message, category, location[0], location[1]))

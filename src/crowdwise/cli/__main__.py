@@ -1,4 +1,4 @@
-"""python -m crowdwise.cli, the same as the command crowdwise."""
+"""python -m crowdwise.cli: the same as the command crowdwise."""
 
 from . import main
 

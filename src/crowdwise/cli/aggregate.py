@@ -1,4 +1,4 @@
-"""crowdwise aggregate: from a file of votes to labels, workers and confusions."""
+"""crowdwise aggregate: labels, worker quality and confusion matrices from a file of votes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.kind import KindHooks
-from .loading import checked_method, chosen_method, load, load_prior
+from ..core.options import ReadOptions
+from .loading import check_method_name, load, load_prior, resolve_method
 from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes
+from .partitions import (
+    Dask,
+    GoldOptions,
+    Grouped,
+    OutOfCore,
+    ScaleOptions,
+    WorkDir,
+    aggregate_partitions,
+    refuse_in_parts,
+)
+from .progress import iteration_progress
 from .sampling import (
     CheckOption,
     ErrorOption,
     Sampling,
     SamplingOption,
-    refuse_check,
-    stated,
-    tell_assumed,
+    print_assumed_sampling,
+    refuse_check_overwrite,
+    resolve_sampling,
     write_check,
 )
-from .scale.parts import Dask, Far, Grouped, Measured, OutOfCore, WorkDir, aggregate_parts, refuse_in_parts
-from .terminal import TOLD, clean, naming, print_json, print_table, progress, say, tell_choice, tell_ledger
-from .vote_options import USUAL, Asked, reads_votes
+from .terminal import REPORTED_EXTRAS, clean, error_context, info, print_choice, print_json, print_ledger, print_table
+from .vote_options import DEFAULT_READ_OPTIONS, read_known_labels, reads_votes
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -38,29 +49,45 @@ def aggregate(
     gold_columns: GoldColumns = None,
     sampling: SamplingOption = None,
     prior: Prior = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     calibrate: Annotated[
         bool | None,
         typer.Option(
             "--calibrate/--no-calibrate",
-            help="Calibrate confidence; no label changes. By default with --gold; without gold, on held-out labels.",
+            help="Calibrate confidence without changing labels; on by default with --gold, and without "
+            "gold based on held-out labels.",
             show_default=False,
+            rich_help_panel="Gold and truth",
         ),
     ] = None,
     error: ErrorOption = None,
     check: CheckOption = None,
     drop_flagged: Annotated[
         bool,
-        typer.Option("--drop-flagged", help="Fit again without workers flagged as guessing or colluding; say who."),
+        typer.Option(
+            "--drop-flagged",
+            help="Fit again without the workers flagged as guessing or colluding, and list them.",
+            rich_help_panel="Method",
+        ),
     ] = False,
     subjective: Annotated[
         bool,
-        typer.Option("--subjective", help="No single truth: give each task the distribution of what people say of it."),
+        typer.Option(
+            "--subjective",
+            help="Assume no single truth and estimate the distribution of answers of each task.",
+            rich_help_panel="Method",
+        ),
     ] = False,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder for all tables and the saved result.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder for all tables and the saved result.",
+            show_default=False,
+            rich_help_panel="Output",
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -69,37 +96,39 @@ def aggregate(
     work_dir: WorkDir = None,
     grouped: Grouped = False,
 ) -> None:
-    """Turn votes into labels with honest confidence.
+    """Aggregate votes into labels with calibrated confidence.
 
-    Without -o the labels go to stdout as CSV: task, label, confidence, entropy, n_labels, p_<class>... VOTES may be a
+    Without -o the labels are printed as CSV: task, label, confidence, entropy, n_labels, p_<class>... VOTES may be a
     pattern ('votes/*.parquet') or an address (s3://bucket/votes/*.parquet); see docs/scale.md for votes that do not fit
     into memory.
     """
     from ..evaluation.statement import at_error, error_of
-    from ..io.beside import refuse_to_overwrite
+    from ..io.atomic import refuse_to_overwrite
     from ..io.csv.cells import to_csv
     from ..io.run_folder import OWN, Run
 
-    method = _asked_method(method, subjective)
-    far = Far(out_of_core, dask, work_dir, grouped)
-    if far.wanted(votes, asked):
+    method = _requested_method(method, subjective)
+    scale = ScaleOptions(out_of_core, dask, work_dir, grouped)
+    if scale.is_needed(votes, read_options):
         refuse_in_parts(drop_flagged=drop_flagged)
-        measured = Measured(gold, sampling, calibrate, error, check)
-        _in_parts(votes, method, param, seed, asked, far, gold_columns, prior, (output, force, json), measured)
+        gold_options = GoldOptions(gold, sampling, calibrate, error, check)
+        _aggregate_partitions(
+            votes, method, param, seed, read_options, scale, gold_columns, prior, (output, force, json), gold_options
+        )
         return
     if output is not None:
         refuse_to_overwrite(output, OWN, force)
-    refuse_check(check, force)
-    annotations, known = load(votes, asked, gold, gold_columns, method)
-    chosen = chosen_method(method, annotations, seed, param, known)
-    tell_ledger(annotations.ledger)
-    how = {
-        "gold": known, "prior": None if prior is None else load_prior(prior), "calibrate": calibrate,
-        "sampling": _sampling(sampling, gold, known, annotations, calibrate),
+    refuse_check_overwrite(check, force)
+    annotations, gold_labels = load(votes, read_options, gold, gold_columns, method)
+    aggregator = resolve_method(method, annotations, seed, param, gold_labels)
+    print_ledger(annotations.ledger)
+    fit_options = {
+        "gold": gold_labels, "prior": None if prior is None else load_prior(prior), "calibrate": calibrate,
+        "sampling": _sampling(sampling, gold, gold_labels, annotations, calibrate),
     }  # fmt: skip
-    with progress(chosen.name) as callback, naming(votes, gold, prior):
-        result, annotations = _fit(chosen, annotations, {**how, "callback": callback}, drop_flagged)
-    tell_assumed(result)
+    with iteration_progress(aggregator.name) as callback, error_context(votes, gold, prior):
+        result, annotations = _fit(aggregator, annotations, {**fit_options, "callback": callback}, drop_flagged)
+    print_assumed_sampling(result)
     result = at_error(result, error_of(result, error))
     if output is not None:
         Run(result, annotations).save(output, force=force)
@@ -109,68 +138,78 @@ def aggregate(
     elif output is None:
         sys.stdout.write(to_csv(result.to_table()))
     if not json:
-        tell(result, annotations, output, written)
+        print_summary(result, annotations, output, written)
 
 
 def _sampling(sampling: Sampling | None, path: Path | None, gold: Any, votes: Any, calibrate: bool | None) -> Any:
-    """How gold was drawn; not asked for where nothing rests on it."""
-    return None if sampling is None and calibrate is False else stated(sampling, path, gold, votes.tasks)
+    """Return how gold was drawn, or None (without asking) where confidence is not calibrated on it."""
+    return None if sampling is None and calibrate is False else resolve_sampling(sampling, path, gold, votes.tasks)
 
 
-def _in_parts(
+def _aggregate_partitions(
     votes: str,
     method: str | None,
     param: list[str] | None,
     seed: int,
-    asked: Asked,
-    far: Far,
+    read_options: ReadOptions,
+    scale: ScaleOptions,
     gold_columns: str | None,
     prior: Path | None,
     out: tuple[Path | None, bool, bool],
-    measured: Measured,
+    gold_options: GoldOptions,
 ) -> None:
-    """The same over votes that lie in parts on disk."""
+    """Aggregate votes in partitions on disk."""
     from ..core import method_registry as registry
-    from ..out_of_core.fitting import default_in_parts
+    from ..out_of_core.fitting import default_partition_method
     from .options import parse_params
-    from .vote_options import parse_order
 
-    name = default_in_parts(parse_order(asked.order)) if method is None else method
-    chosen = registry.method(name, **{"seed": seed, **parse_params(name, param)})
+    name = default_partition_method(read_options.order) if method is None else method
+    aggregator = registry.method(name, **{"seed": seed, **parse_params(name, param)})
     history = None if prior is None else load_prior(prior)
-    aggregate_parts(votes, chosen, asked, far, asked.truth(measured.gold, gold_columns), history, *out, measured)
+    aggregate_partitions(
+        votes,
+        aggregator,
+        read_options,
+        scale,
+        read_known_labels(read_options, gold_options.gold, gold_columns),
+        history,
+        *out,
+        gold_options,
+    )
 
 
-def _asked_method(method: str | None, subjective: bool) -> str | None:
-    """The method that was asked for; --subjective is one."""
+def _requested_method(method: str | None, subjective: bool) -> str | None:
+    """Return the name of the requested method; --subjective selects one."""
     from ..core.errors import ParameterError
 
-    checked_method(method)
+    check_method_name(method)
     if subjective and method not in (None, "subjective"):
-        raise ParameterError(f"--subjective is the method subjective, got -m {method}; leave one of them out")
+        raise ParameterError(
+            f"--subjective selects the method subjective, but -m {method} was given; leave one of them out"
+        )
     return "subjective" if subjective else method
 
 
-def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool) -> tuple[Result, Any]:
-    """The result, and the votes that it rests on."""
+def _fit(aggregator: Any, annotations: Any, fit_options: dict[str, Any], drop_flagged: bool) -> tuple[Result, Any]:
+    """Return the result and the votes that it was fitted to."""
     from ..evaluation.fitting import fit
     from ..kinds.classes.workers.removal import fit_without_flagged
 
     if not drop_flagged:
-        return fit(annotations, chosen, **how), annotations
-    annotations.kind.hooks.require(KindHooks.flags)  # one line where these votes have none
-    found = fit_without_flagged(chosen, annotations, **how)
-    for sentence in found.sentences():
-        say(clean(sentence))
-    return found.result, found.annotations
+        return fit(annotations, aggregator, **fit_options), annotations
+    annotations.kind.hooks.require(KindHooks.flags)
+    cleaned = fit_without_flagged(aggregator, annotations, **fit_options)
+    for sentence in cleaned.sentences():
+        info(clean(sentence))
+    return cleaned.result, cleaned.annotations
 
 
 def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, Any]:
-    """What --json prints."""
+    """Return what --json prints."""
     from ..evaluation.statement import statement
 
-    made = statement(result)
-    level = {} if made is None else {"trust": made.to_dict()}
+    trust = statement(result)
+    level = {} if trust is None else {"trust": trust.to_dict()}
     return {
         "method": result.method,
         "kind": result.kind.name,
@@ -181,7 +220,7 @@ def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, 
         **result.estimate.facts(),
         "iterations": result.n_iter,
         "converged": result.converged,
-        **{name: result.extra[name] for name in TOLD if name in result.extra},
+        **{name: result.extra[name] for name in REPORTED_EXTRAS if name in result.extra},
         **level,
         "ledger": annotations.ledger.to_dict(),
         "output": None if output is None else str(output),
@@ -189,23 +228,27 @@ def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, 
     }
 
 
-def tell(result: Result, annotations: Any, output: Path | None, check: str = "") -> None:
-    """The short summary for people."""
+def print_summary(result: Result, annotations: Any, output: Path | None, check: str = "") -> None:
+    """Print a short summary on stderr."""
     from ..evaluation.statement import outlook
 
     kind = result.kind
-    say(
+    info(
         f"{len(annotations):,} {kind.answers_word} of {annotations.n_tasks:,} tasks by {annotations.n_workers:,} "
         f"workers{result.estimate.size()}; {result.method}, {result.n_iter} iterations"
     )
-    tell_choice(result)
-    say(clean(outlook(result, written=check)))
+    print_choice(result)
+    info(clean(outlook(result, written=check)))
     for sentence in kind.hooks.sentences(annotations, result):
-        say(clean(sentence))
-    none = int((annotations.labels_per_task == 0).sum())
-    if none:
-        who, rows = ("1 task has", "its row shows") if none == 1 else (f"{none:,} tasks have", "their rows show")
-        say(f"{who} no label at all; {rows} the {result.estimate.without_labels}")
+        info(clean(sentence))
+    n_unlabelled = int((annotations.labels_per_task == 0).sum())
+    if n_unlabelled:
+        subject, rows = (
+            ("1 task has", "its row shows")
+            if n_unlabelled == 1
+            else (f"{n_unlabelled:,} tasks have", "their rows show")
+        )
+        info(f"{subject} no label at all; {rows} the {result.estimate.without_labels}")
     if output is not None:
         print_table("Workers, best and worst", *kind.hooks.worker_rows(result))
-        say(f"written to {output}")
+        info(f"written to {output}")

@@ -1,4 +1,4 @@
-"""crowdwise convert: from one format to another; votes to votes, a saved result to what other tools take."""
+"""crowdwise convert: votes in another format, or a saved result in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import DataError
+from ..core.options import ReadOptions
 from .options import Force
-from .terminal import clean, naming, say, tell_ledger
-from .vote_options import USUAL, Asked, Repeats, reads_votes
+from .terminal import clean, error_context, info, print_ledger
+from .vote_options import DEFAULT_READ_OPTIONS, read_votes, reads_votes
 
 if TYPE_CHECKING:
     from ..io.reading import Reading
@@ -19,36 +20,40 @@ if TYPE_CHECKING:
 
 @reads_votes
 def convert(
-    source: Annotated[str, typer.Argument(help="Votes in any format, or a folder that aggregate wrote.", metavar="IN")],
-    target: Annotated[Path, typer.Argument(help="The file (or folder) to write.", metavar="OUT")],
+    source: Annotated[str, typer.Argument(help="Votes in any format, or a folder written by aggregate.", metavar="IN")],
+    target: Annotated[Path, typer.Argument(help="File or folder to write.", metavar="OUT")],
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Format of OUT; by default the file's name tells.", metavar="F"),
+        typer.Option(
+            "--to", help="Format of OUT; determined by the file name by default.", metavar="F", rich_help_panel="Output"
+        ),
     ] = None,
     original: Annotated[
         str | None,
         typer.Option(
             "--original",
-            help="The Label Studio export that the votes came from; --to label_studio then keeps ids, data and control",
+            help="Label Studio export that the votes came from, so that --to label_studio keeps its ids, "
+            "data and control.",
             metavar="FILE",
             show_default=False,
+            rich_help_panel="Input",
         ),
     ] = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     force: Force = False,
 ) -> None:
-    """Write votes in another format, or a result's labels for other tools.
+    """Convert votes or a result to another format.
 
-    From votes: csv, tsv, jsonl, parquet, wide, cleanlab, snorkel, and every labelling tool's format that is read. From
-    a folder that aggregate wrote: csv, jsonl, parquet, label_studio (predictions), hf_dataset, soft_labels (.npz),
-    preferences (of comparisons: chosen, rejected, weight).
+    Votes are written as csv, tsv, jsonl, parquet, wide, cleanlab, snorkel, or any readable labelling tool's format. A
+    folder written by aggregate is written as csv, jsonl, parquet, label_studio (predictions), hf_dataset, soft_labels
+    (.npz) or preferences (for comparisons: chosen, rejected, weight).
     """
     from ..io.export import write_result, write_votes
 
     if target.exists() and not force:
-        raise DataError(f"{target} exists already; choose another name or say --force")
+        raise DataError(f"{target} exists already; choose another name or use --force")
     folder = Path(source)
-    origin = None if original is None else export_of(original, asked)
+    origin = None if original is None else export_of(original, read_options)
     if (folder / "result.json").is_file():
         from ..core.result import Result
         from ..io.run_folder import saved_about
@@ -57,23 +62,23 @@ def convert(
         notes = write_result(result, target, to, origin, saved_about(folder))
         size = f"{len(result.tasks):,} labels"
     else:
-        reading = asked.read(source)
+        reading = read_votes(source, read_options)
         if origin is not None:
             reading = replace(reading, items=origin.items, control=origin.control)
-        say(f"read as {reading.format}: {clean(reading.why)}")
-        tell_ledger(reading.annotations.ledger)
-        with naming(source):
+        info(f"read as {reading.format}: {clean(reading.why)}")
+        print_ledger(reading.annotations.ledger)
+        with error_context(source):
             notes = write_votes(reading, target, to)
         size = f"{len(reading.annotations):,} annotations"
     for note in notes:
-        say("note:", clean(note))
-    say(f"{size} written to {target}")
+        info("note:", clean(note))
+    info(f"{size} written to {target}")
 
 
-def export_of(original: str, asked: Asked) -> Reading:
-    """The export that the votes came from, read for its tasks; contradictions in it are nobody's concern here."""
-    own = replace(asked, duplicates=Repeats.keep, format=None, about_tasks=None, about_workers=None)
-    reading = own.read(original)
+def export_of(original: str, read_options: ReadOptions) -> Reading:
+    """Read the tasks of the export that the votes came from; contradictory votes in it do not matter."""
+    export_options = replace(read_options, duplicates="keep", format=None, about_tasks=None, about_workers=None)
+    reading = read_votes(original, export_options)
     if reading.items is None:
         raise DataError(f"{original} is read as {reading.format}; --original takes an export of Label Studio")
     return reading

@@ -1,4 +1,4 @@
-"""crowdwise demo: a simulated crowd over scikit-learn's digits, start to finish."""
+"""crowdwise demo: a simulated crowd labels scikit-learn's digits, from votes to report."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ if TYPE_CHECKING:
     from ..core.result import Result
     from ..kinds.classes.simulate.planted import Crowd
 
-# Digits that the crowd labels; the rest tests the classifiers.
+# Number of digits that the crowd labels; the others test the classifiers.
 LABELLED = 1200
-# kind in the simulation -> the word for people
+# Number of workers of each kind.
 KINDS = {"careful": 9, "sloppy": 12, "constant": 8, "copier": 6, "adversary": 8}
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for votes, truth and results.")] = Path("demo"),
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="Folder for the votes, the truth and the results.", rich_help_panel="Output"
+        ),
+    ] = Path("demo"),
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """See what crowdwise does, in under a minute: a troubled crowd labels handwritten digits."""
+    """Run crowdwise on a simulated crowd that labels handwritten digits, in under a minute."""
     from ..evaluation.statement import ERROR, at_error
-    from ..io.beside import refuse_to_overwrite
+    from ..io.atomic import refuse_to_overwrite
     from ..io.run_folder import OWN, Run
     from ..report import write as write_report
 
@@ -43,26 +48,26 @@ def demo(
     out.print(
         f"{votes.n_workers} workers gave {len(votes):,} labels to {votes.n_tasks:,} handwritten digits, "
         f"{len(votes) // votes.n_tasks} each.\n"
-        f"Among them: {', '.join(f'{n} {kind}' for kind, n in KINDS.items())}. crowdwise is told none of this."
+        f"Among them: {', '.join(f'{n} {kind}' for kind, n in KINDS.items())}. crowdwise does not know this."
     )
     results = _methods(crowd, digits, seed)
     best: Result = at_error(results[DEFAULT], ERROR)
-    _how_right(crowd, best, out)
-    _whom_to_trust(crowd, best)
+    _print_accuracy(crowd, best, out)
+    _print_workers(crowd, best)
     _adversary(crowd, best, out)
     Run(best, votes).save(output / "run", force=True)
     write_report(
         votes, best, output / "run" / "report.html", truth=crowd.truth_table(), title="The demo's crowd", force=True
     )
     out.print(f"\nEverything is in {output}/: the crowd's votes in crowd/labels.csv, the answers in run/.")
-    out.print(f"Open {output}/run/report.html in a browser: which labels are safe, whom to talk to, and why. Try\n")
+    out.print(f"Open {output}/run/report.html in a browser: which labels are safe and which workers to train. Try\n")
     out.print(f"  crowdwise inspect {output}/crowd/labels.csv")
     out.print(f"  crowdwise compare {output}/crowd/labels.csv --truth {output}/crowd/truth.csv")
     out.print(f"  crowdwise show {output}/run")
 
 
 def load_digits() -> Any:
-    """Handwritten digits of scikit-learn."""
+    """Return the handwritten digits of scikit-learn."""
     try:
         from sklearn import datasets
     except ImportError:
@@ -90,7 +95,7 @@ def _kinds() -> list[str]:
 
 
 def _methods(crowd: Crowd, digits: Any, seed: int) -> dict[str, Any]:
-    """Labels by three methods, and what a classifier learns from each."""
+    """Aggregate with three methods and train a classifier on the labels of each."""
     from ..core import method_registry as registry
     from ..evaluation.evaluate import evaluate
 
@@ -119,19 +124,19 @@ def _classifier(digits: Any, labels: Any) -> float:
     return float(model.score(digits.data[LABELLED:], digits.target[LABELLED:]))
 
 
-def _how_right(crowd: Crowd, result: Result, out: Any) -> None:
-    """What can be stated without the truth, and what the truth shows: the report's sentence."""
+def _print_accuracy(crowd: Crowd, result: Result, out: Any) -> None:
+    """Print what can be stated without the truth, and what the truth shows."""
     from ..evaluation.statement import outlook, trust
     from ..kinds.classes.page.tasks import calibration
     from ..kinds.classes.page.verdict import by_truth
 
-    shown = by_truth(calibration(crowd.annotations, result, crowd.truth_table()), trust(result))
-    out.print(f"Of the labels by {result.method} crowdwise knows, without the truth: {outlook(result)}.")
-    out.print(f"The truth of this crowd shows: {shown}.")
+    accuracy = by_truth(calibration(crowd.annotations, result, crowd.truth_table()), trust(result))
+    out.print(f"Without the truth, crowdwise states about the labels by {result.method}: {outlook(result)}.")
+    out.print(f"The truth of this crowd shows: {accuracy}.")
 
 
 def _right(crowd: Crowd) -> list[float]:
-    """The share of right labels of each worker, in these votes."""
+    """Return the share of correct labels of each worker."""
     votes = crowd.annotations
     right = np.bincount(
         votes.worker, weights=np.asarray(crowd.truth)[votes.task] == votes.label, minlength=votes.n_workers
@@ -139,23 +144,23 @@ def _right(crowd: Crowd) -> list[float]:
     return [float(share) for share in right / np.maximum(votes.labels_per_worker, 1)]
 
 
-def _whom_to_trust(crowd: Crowd, result: Result) -> None:
-    """The best and the worst of each kind: what crowdwise thinks beside what their labels are."""
+def _print_workers(crowd: Crowd, result: Result) -> None:
+    """Print the estimated and the true accuracy of the best and the worst worker of each kind."""
     from ..workers.tables import bar
 
     kinds, accuracy = _kinds(), _right(crowd)
     order = sorted(range(len(kinds)), key=lambda w: -float(result.skill[w]))
     rows = []
     for kind in KINDS:
-        own = [w for w in order if kinds[w] == kind]
-        for w in dict.fromkeys([own[0], own[-1]]):
+        members = [w for w in order if kinds[w] == kind]
+        for w in dict.fromkeys([members[0], members[-1]]):
             low, high = float(result.skill_low[w]), float(result.skill_high[w])
             skill = float(result.skill[w])
-            shown = [f"{skill:.2f}", f"{low:.2f}–{high:.2f}", bar(skill, low, high), f"{accuracy[w]:.2f}"]
-            rows.append([str(result.workers[w]), kind, *shown])
+            cells = [f"{skill:.2f}", f"{low:.2f}–{high:.2f}", bar(skill, low, high), f"{accuracy[w]:.2f}"]
+            rows.append([str(result.workers[w]), kind, *cells])
     rows.sort(key=lambda row: -float(row[2]))
     header = ["worker", "kind", "skill", "interval", "0                     1", "right"]
-    print_table("Whom to trust: the best and the worst of each kind", header, rows, stderr=False)
+    print_table("Worker quality: the best and the worst of each kind", header, rows, stderr=False)
     inside = [lo <= a <= hi for lo, a, hi in zip(result.skill_low, accuracy, result.skill_high, strict=True)]
     console(stderr=False).print(
         f"{sum(inside)} of {len(kinds)} intervals hold the share of the worker's labels that are right."
@@ -163,15 +168,15 @@ def _whom_to_trust(crowd: Crowd, result: Result) -> None:
 
 
 def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
-    """A consistent liar is useful once seen through: show what their labels really mean."""
+    """Print what the labels of an adversary mean: consistent errors are informative."""
     kinds = _kinds()
-    shown = result.shown_confusion
-    assert shown is not None
+    confusion = result.shown_confusion
+    assert confusion is not None
     worst = min((w for w in range(len(kinds)) if kinds[w] == "adversary"), key=lambda w: float(result.skill[w]))
-    says = shown[worst].argmax(axis=1)
-    pairs = ", ".join(f"{true}→{said}" for true, said in enumerate(says) if true != said)
+    answers = confusion[worst].argmax(axis=1)
+    pairs = ", ".join(f"{true}→{answer}" for true, answer in enumerate(answers) if true != answer)
     out.print(
         f"\nWorker {result.workers[worst]} is an adversary: right {_right(crowd)[worst]:.0%} of the "
-        f"time, but predictable (true→said: {pairs}).\nMajority vote is misled by them; crowdwise reads their labels "
-        "through their confusion matrix."
+        f"time, but predictable (true→answered: {pairs}).\nThey mislead majority vote; crowdwise uses their confusion "
+        "matrix."
     )

@@ -1,4 +1,4 @@
-"""crowdwise evaluate: labels against the truth."""
+"""crowdwise evaluate: score labels against the truth."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import ParameterError
+from ..core.options import ReadOptions
 from .options import Json, Truth, TruthColumns
-from .terminal import naming, print_json, print_table, say
-from .vote_options import Asked, Missing, Order, parse_order
+from .terminal import error_context, info, print_json, print_table
+from .vote_options import Missing, Order, parse_order, read_known_labels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +21,7 @@ def evaluate(
     labels: Annotated[
         Path,
         typer.Argument(
-            help="A folder that aggregate wrote, or a table task,label[,p_<class>...].",
+            help="Folder written by aggregate, or a table task,label[,p_<class>...].",
             metavar="DIR|LABELS",
             show_default=False,
         ),
@@ -31,17 +32,27 @@ def evaluate(
         str | None,
         typer.Option(
             "--columns",
-            help="Which column of a table LABELS is which: task=..,label=..",
+            help="Column names of a LABELS table, as task=NAME,label=NAME.",
             metavar="PAIRS",
             show_default=False,
+            rich_help_panel="Input",
         ),
     ] = None,
     missing: Missing = None,
     order: Order = None,
     resamples: Annotated[
-        int, typer.Option("--resamples", min=0, metavar="N", help="Resamples of the tasks behind the 95 % intervals.")
+        int,
+        typer.Option(
+            "--resamples",
+            min=0,
+            metavar="N",
+            help="Number of bootstrap resamples of the tasks for the 95 % intervals.",
+            rich_help_panel="Method",
+        ),
     ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Draws the resamples.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, metavar="N", help="Seed of the resamples.", rich_help_panel="Method")
+    ] = 0,
     json: Json = False,
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
@@ -52,11 +63,13 @@ def evaluate(
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
     labels = run_of_items(labels)
-    found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
-    told = None if labels.is_dir() else gold_beside(labels)
-    answers = Asked(missing=missing).truth(truth, truth_columns, kind_of(found))
-    with naming(labels, truth):
-        scores = score(found, answers, gold=told, resamples=resamples, seed=seed, order=parse_order(order))
+    predicted: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
+    gold_tasks = None if labels.is_dir() else gold_beside(labels)
+    true_labels = read_known_labels(ReadOptions(missing=tuple(missing or ())), truth, truth_columns, kind_of(predicted))
+    with error_context(labels, truth):
+        scores = score(
+            predicted, true_labels, gold=gold_tasks, resamples=resamples, seed=seed, order=parse_order(order)
+        )
     if json:
         print_json(scores.to_dict())
         return
@@ -64,15 +77,14 @@ def evaluate(
     for table in scores.tables():
         print_table(table.title, table.header, table.rows, stderr=False)
     if scores.n_gold_left_out:
-        run = "fit" if labels.is_dir() else "run that this table lies with"
-        say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
+        run = "fit" if labels.is_dir() else "run of this table"
+        info(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
     if scores.truths_without_labels:
-        say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
+        info(f"{scores.truths_without_labels:,} tasks in the truth have no label and are not counted")
 
 
 def run_of_items(labels: Path) -> Path:
-    """A table of items (scores, clusters, places) is scored with the run in whose folder it lies; anything else stays
-    what it is."""
+    """Return the run folder of a table of items (scores, clusters, places); any other path is returned unchanged."""
     from ..core.errors import CrowdwiseError, DataError
     from ..core.result import Result
     from ..io.tables import open_table
@@ -87,13 +99,13 @@ def run_of_items(labels: Path) -> Path:
         Result.load(labels.parent)
     except CrowdwiseError:
         raise DataError(
-            f"{labels} is a table of items and lies in no run; give evaluate the folder that aggregate wrote"
+            f"{labels} is a table of items outside a run folder; give evaluate the folder that aggregate wrote"
         ) from None
     return labels.parent
 
 
 def gold_beside(labels: Path) -> pl.DataFrame | None:
-    """A table does not say which tasks were gold; the run in whose folder it lies does."""
+    """Return the gold tasks of the run whose folder holds this table; None outside a run."""
     import polars as pl
 
     from ..core.errors import CrowdwiseError
@@ -109,21 +121,21 @@ def gold_beside(labels: Path) -> pl.DataFrame | None:
 
 
 def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
-    """A table of labels as text: task, label and what else is in it, such as p_<class>."""
+    """Read a table of labels as text: task, label and any other columns, such as p_<class>."""
     import polars as pl
 
     from ..core.intake.columns import TRUTH, parse_columns
-    from ..io.kind_of_columns import kind_of_header
+    from ..io.detect_kind import kind_of_header
     from ..io.numerals import with_points
     from ..io.reading import choose_columns
     from ..io.tables import open_table
 
     table = open_table(path)
-    own = None if columns else kind_of_header(table.header)
-    roles = TRUTH if own is None else ("task", *own.columns)
+    kind = None if columns else kind_of_header(table.header)
+    roles = TRUTH if kind is None else ("task", *kind.columns)
     chosen, _ = choose_columns(table, parse_columns(columns), roles)
     frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
     if table.decimal_comma:
         frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])
-    ours = {theirs: role for role, theirs in chosen.items() if role in roles}
-    return frame.drop([name for name in roles if name not in ours and name in frame.columns]).rename(ours)
+    new_names = {theirs: role for role, theirs in chosen.items() if role in roles}
+    return frame.drop([name for name in roles if name not in new_names and name in frame.columns]).rename(new_names)

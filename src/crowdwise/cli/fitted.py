@@ -1,4 +1,4 @@
-"""Votes and their result, for commands that show one: from a run folder, or by fitting a method to a file."""
+"""Votes and their result, loaded from a run folder or fitted to a file, for commands that show a result."""
 
 from __future__ import annotations
 
@@ -6,38 +6,43 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .loading import checked_grades, checked_method, chosen_method, is_run, load, with_classes_of
-from .sampling import Sampling, same_gold, stated, tell_assumed
-from .terminal import naming, progress, say, tell_ledger
-from .vote_options import Asked
+from ..core.options import ReadOptions
+from .loading import add_classes, check_grades_of, check_method_name, is_run, load, resolve_method
+from .progress import iteration_progress
+from .sampling import Sampling, print_assumed_sampling, resolve_sampling, used_in_fit
+from .terminal import error_context, info, print_ledger
+from .vote_options import read_known_labels
 
 if TYPE_CHECKING:
     from ..core.result import Result
     from ..core.votes import Votes
 
-Named = tuple[Path | None, str | None]
+FileAndColumns = tuple[Path | None, str | None]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What was asked for, the same for a file and a run: -m, -p, --gold and --truth with their columns, --sampling,
-    --error, --seed, how agreement is graded, and whether gold is to judge the fit without it (`judged`)."""
+class FitRequest:
+    """Options of a fit, the same for a file and a run folder.
+
+    `grades` holds the measurement level and order of the classes; `evaluate_gold` also fits without gold, so that gold
+    can evaluate that fit.
+    """
 
     method: str | None
     param: list[str] | None
-    gold: Named
-    asked: Asked
+    gold: FileAndColumns
+    read_options: ReadOptions
     seed: int
     sampling: Sampling | None = None
     error: float | None = None
-    truth: Named = (None, None)
+    truth: FileAndColumns = (None, None)
     grades: dict[str, Any] | None = None
-    judged: bool = False
+    evaluate_gold: bool = False
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """`blind` is the fit without gold where gold is to judge it; the result holds its level (`trust.at_error`)."""
+class FittedVotes:
+    """A result with its votes; `blind` is the fit without gold, where gold evaluates it."""
 
     votes: Votes[Any]
     result: Result
@@ -47,38 +52,38 @@ class Fitted:
     history: Any = None
 
 
-def obtain(votes: str, wanted: Wanted) -> Fitted:
-    """The result of a run folder, calibrated on gold where some is given, or the method fitted to a file."""
+def load_or_fit(votes: str, request: FitRequest) -> FittedVotes:
+    """Load the result of a run folder, calibrated on any given gold, or fit the method to a file."""
     from ..evaluation.statement import at_error, error_of
 
-    made = _from_run(votes, wanted) if is_run(votes, wanted.asked) else _from_file(votes, wanted)
-    return replace(made, result=at_error(made.result, error_of(made.result, wanted.error)))
+    fitted = _from_run(votes, request) if is_run(votes, request.read_options) else _from_file(votes, request)
+    return replace(fitted, result=at_error(fitted.result, error_of(fitted.result, request.error)))
 
 
-def _from_file(votes: str, wanted: Wanted) -> Fitted:
+def _from_file(votes: str, request: FitRequest) -> FittedVotes:
     from ..evaluation.fitting import fit
     from ..kinds.classes.workers.removal import blind_fit
 
-    checked_method(wanted.method)
-    answers, gold = load(votes, wanted.asked, *wanted.gold, wanted.method)
-    chosen = chosen_method(wanted.method, answers, wanted.seed, wanted.param, gold)
-    truth = wanted.asked.truth(*wanted.truth, answers.kind)
+    check_method_name(request.method)
+    answers, gold = load(votes, request.read_options, *request.gold, request.method)
+    aggregator = resolve_method(request.method, answers, request.seed, request.param, gold)
+    truth = read_known_labels(request.read_options, *request.truth, answers.kind)
     if truth is not None:
-        answers = with_classes_of(answers, truth)
-    tell_ledger(answers.ledger)
-    sampling = stated(wanted.sampling, wanted.gold[0], gold, answers.tasks)
-    with progress(chosen.name) as callback, naming(votes, wanted.gold[0]):
-        checked_grades(answers, wanted.grades or {})
-        how = {"sampling": sampling, "callback": callback}
-        if wanted.judged:
-            result, blind = blind_fit(chosen, answers, gold, **how)
+        answers = add_classes(answers, truth)
+    print_ledger(answers.ledger)
+    sampling = resolve_sampling(request.sampling, request.gold[0], gold, answers.tasks)
+    with iteration_progress(aggregator.name) as callback, error_context(votes, request.gold[0]):
+        check_grades_of(answers, request.grades or {})
+        fit_options = {"sampling": sampling, "callback": callback}
+        if request.evaluate_gold:
+            result, blind = blind_fit(aggregator, answers, gold, **fit_options)
         else:
-            result, blind = fit(answers, chosen, gold, **how), None
-    tell_assumed(result)
-    return Fitted(answers, result, gold, truth, blind)
+            result, blind = fit(answers, aggregator, gold, **fit_options), None
+    print_assumed_sampling(result)
+    return FittedVotes(answers, result, gold, truth, blind)
 
 
-def _from_run(votes: str, wanted: Wanted) -> Fitted:
+def _from_run(votes: str, request: FitRequest) -> FittedVotes:
     from ..evaluation.fitting import calibrated_on
     from ..io.run_folder import Run
     from ..kinds.classes.workers.removal import blind_to
@@ -86,29 +91,31 @@ def _from_run(votes: str, wanted: Wanted) -> Fitted:
     saved = Run.load(votes)
     run, note = saved.shown()
     if note is not None:
-        say(f"note: {note}")
+        info(f"note: {note}")
     answers, result = run.need_votes(votes), run.result
-    checked_grades(answers, wanted.grades or {})
-    gold, truth = (wanted.asked.truth(*named, answers.kind) for named in (wanted.gold, wanted.truth))
-    sampling = stated(wanted.sampling, wanted.gold[0], gold, answers.tasks, result)
+    check_grades_of(answers, request.grades or {})
+    gold, truth = (
+        read_known_labels(request.read_options, *named, answers.kind) for named in (request.gold, request.truth)
+    )
+    sampling = resolve_sampling(request.sampling, request.gold[0], gold, answers.tasks, result)
     if gold is None:
-        return Fitted(answers, result, None, truth, None, run.history)
-    given = same_gold(result, gold)
-    why = _only_judges(result, given, saved.folder is not None)
-    with naming(votes, wanted.gold[0]):
-        blind = blind_to(result, answers, given) if wanted.judged else None
-        if why:
-            say(f"note: {why}; this gold only judges it")
+        return FittedVotes(answers, result, None, truth, None, run.history)
+    is_fit_gold = used_in_fit(result, gold)
+    reason = _calibration_obstacle(result, is_fit_gold, saved.folder is not None)
+    with error_context(votes, request.gold[0]):
+        blind = blind_to(result, answers, is_fit_gold) if request.evaluate_gold else None
+        if reason:
+            info(f"note: {reason}; this gold is only used to evaluate it")
         else:
             result = calibrated_on(result, answers, gold, sampling)
-            tell_assumed(result)
-    return Fitted(answers, result, gold, truth, blind, run.history)
+            print_assumed_sampling(result)
+    return FittedVotes(answers, result, gold, truth, blind, run.history)
 
 
-def _only_judges(result: Result, given: bool, in_parts: bool) -> str:
-    """Why the confidence of a run is not calibrated on this gold; empty where it can be."""
+def _calibration_obstacle(result: Result, is_fit_gold: bool, in_parts: bool) -> str:
+    """Return why the confidence of a run is not calibrated on this gold; empty if it can be."""
     if in_parts:
         return "a run in parts is shown by a sample of its tasks"
-    if "slope" in result.extra.get("gold_check", {}) and not given:
+    if "slope" in result.extra.get("gold_check", {}) and not is_fit_gold:
         return "this run is calibrated on other gold"
     return ""

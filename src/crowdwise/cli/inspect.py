@@ -1,4 +1,4 @@
-"""crowdwise inspect: what is in a file of votes."""
+"""crowdwise inspect: describe a file of votes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.options import ReadOptions
 from .options import Json, Votes
-from .terminal import print_json, print_table, say
-from .vote_options import Asked, Repeats, reads_votes
+from .terminal import info, print_json, print_table
+from .vote_options import read_votes, reads_votes
 
 if TYPE_CHECKING:
     from ..io.reading import Reading
 
-# Contradictions are among what is looked for, so they are no error here.
-AS_IT_IS = Asked(duplicates=Repeats.keep)
+# Contradictory votes are reported, so they are not an error.
+KEEP_REPEATS = ReadOptions(duplicates="keep")
 
 
 @reads_votes
 def inspect(
     votes: Votes,
-    asked: Asked = AS_IT_IS,
+    read_options: ReadOptions = KEEP_REPEATS,
     json: Json = False,
-    classes: Annotated[int, typer.Option("--classes", min=1, help="How many classes to list.")] = 20,
+    classes: Annotated[
+        int, typer.Option("--classes", min=1, help="Number of classes to list.", rich_help_panel="Output")
+    ] = 20,
 ) -> None:
-    """Say what a file of votes holds: format, columns, classes, overlap, graph, ledger, and what to watch out for."""
-    reading = asked.read(votes)
+    """Describe a file of votes: format, columns, classes, overlap, dropped rows, and warnings."""
+    reading = read_votes(votes, read_options)
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
@@ -34,17 +37,17 @@ def inspect(
     if json:
         print_json(facts)
         return
-    print_table("", ["", ""], [*_origin_rows(facts), *rows, *_rest_rows(facts)], stderr=False)
+    print_table("", ["", ""], [*_origin_rows(facts), *rows, *_more_rows(facts)], stderr=False)
     for table in tables:
         print_table(table.title, table.header, table.rows, stderr=False)
     for line in facts["ledger"]["notes"] + facts["advice"]:
-        say("·", line)
+        info("·", line)
 
 
 def _origin(reading: Reading) -> dict[str, Any]:
-    """What the file was taken for, and what it knows besides the votes."""
-    told = reading.workers is not None and "source" in reading.workers.columns
-    models = int((reading.workers["source"] == "model").sum()) if reading.workers is not None and told else 0
+    """Return how the file was read, and what it contains besides votes."""
+    has_source = reading.workers is not None and "source" in reading.workers.columns
+    models = int((reading.workers["source"] == "model").sum()) if reading.workers is not None and has_source else 0
     return {
         "format": reading.format,
         "why": reading.why,
@@ -73,7 +76,7 @@ def _origin_rows(facts: dict[str, Any]) -> list[list[str]]:
     return [
         ["format", f"{facts['format']} ({facts['why']})"],
         *([["question", facts["question"]]] if facts["question"] else []),
-        *([["columns", ", ".join(f"{ours} = {theirs}" for ours, theirs in columns.items())]] if columns else []),
+        *([["columns", ", ".join(f"{role} = {column}" for role, column in columns.items())]] if columns else []),
         ["rows", f"{ledger['rows_in']:,} in, {ledger['rows_used']:,} used" + (f" ({dropped})" if dropped else "")],
         ["tasks", f"{facts['tasks']:,}"],
         ["workers", f"{facts['workers']:,}" + (f" ({models:,} models)" if models else "")],
@@ -82,7 +85,7 @@ def _origin_rows(facts: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-def _rest_rows(facts: dict[str, Any]) -> list[list[str]]:
+def _more_rows(facts: dict[str, Any]) -> list[list[str]]:
     repeats = facts["repeats"]
     numbers = [name for name in ("time", "weight", "duration", "confidence") if facts[f"has_{name}"]]
     return [
@@ -96,15 +99,13 @@ def _rest_rows(facts: dict[str, Any]) -> list[list[str]]:
 def _advice(facts: dict[str, Any]) -> list[str]:
     advice = []
     if facts["tasks_with_several_labels"] == 0:
-        advice.append("every task has at most one label: nobody's errors can be told from the truth")
+        advice.append("every task has at most one label, so errors cannot be told from the truth")
     if facts["repeats"]["contradictory_pairs"]:
         advice.append("some workers contradict themselves: choose --duplicates first, last or keep")
     if facts["components"] > 1:
-        advice.append(
-            "the data fall into separate groups that share no worker: skills across groups are hard to compare"
-        )
+        advice.append("separate groups of data share no worker: skills are hard to compare across groups")
     if facts["workers_with_under_5_labels"]:
         advice.append(
-            f"{facts['workers_with_under_5_labels']:,} workers have under 5 labels: their skill is mostly a guess"
+            f"{facts['workers_with_under_5_labels']:,} workers have fewer than 5 labels: their skill is very uncertain"
         )
     return advice

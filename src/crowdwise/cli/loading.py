@@ -1,4 +1,4 @@
-"""What the commands read: votes with the gold they bring along, and what earlier projects say of the workers."""
+"""Input of the commands: votes with their gold, methods, and earlier results of the workers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.kind import KindHooks
-from .terminal import say
-from .vote_options import Asked
+from ..core.options import ReadOptions
+from .terminal import info
+from .vote_options import read_known_labels, read_votes
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def is_run(votes: str, asked: Asked) -> bool:
-    """Whether this is a folder that aggregate or train wrote; a folder that some tool exported is votes."""
+def is_run(votes: str, read_options: ReadOptions) -> bool:
+    """Return whether this is a folder written by aggregate or train; an exported folder of a tool is votes."""
     from ..io.formats.detect import detect
 
     folder = Path(votes)
@@ -22,63 +23,64 @@ def is_run(votes: str, asked: Asked) -> bool:
         return False
     if (folder / "result.json").is_file():
         return True
-    return asked.format is None and detect(folder, folder.name, votes)[0] is None
+    return read_options.format is None and detect(folder, folder.name, votes)[0] is None
 
 
 def load(
-    votes: str, asked: Asked, gold: Path | None, columns: str | None = None, method: str | None = None
+    votes: str, read_options: ReadOptions, gold: Path | None, columns: str | None = None, method: str | None = None
 ) -> tuple[Any, Any]:
-    """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'.
+    """Load votes and gold (by default that in the file of votes); classes that occur only in gold are added.
 
-    A method that was asked for tells what the answers are, where nothing else does.
+    The kind of answers that a requested method takes is assumed where nothing else determines it.
     """
     from ..core import method_registry as registry
     from ..out_of_core.files import is_many
 
     if is_many(votes):
-        return load_many(votes, asked, asked.truth(gold, columns))
-    reading = asked.read(votes, None if method is None else registry.card(method).takes)
+        return load_many(votes, read_options, read_known_labels(read_options, gold, columns))
+    reading = read_votes(votes, read_options, None if method is None else registry.card(method).takes)
     annotations = reading.annotations
     if gold is None:
-        known, note = reading.usable_gold()
+        gold_labels, note = reading.usable_gold()
         if note is not None:
-            say(f"note: {note}")
+            info(f"note: {note}")
     else:
-        known = asked.truth(gold, columns, annotations.kind)
-    if known is None or not hasattr(annotations, "with_classes"):
-        return annotations, known
+        gold_labels = read_known_labels(read_options, gold, columns, annotations.kind)
+    if gold_labels is None or not hasattr(annotations, "with_classes"):
+        return annotations, gold_labels
     before = annotations.n_classes
-    annotations = with_classes_of(annotations, known)
+    annotations = add_classes(annotations, gold_labels)
     if annotations.n_classes > before:
-        say(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
-    return annotations, known
+        info(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
+    return annotations, gold_labels
 
 
-def load_many(votes: str, asked: Asked, known: Any) -> tuple[Any, Any]:
-    """Votes of several files or objects, read into memory one after the other."""
+def load_many(votes: str, read_options: ReadOptions, gold_labels: Any) -> tuple[Any, Any]:
+    """Read votes of several files or objects into memory, one after the other."""
     from tempfile import TemporaryDirectory
 
     from ..out_of_core.gather import in_memory
     from ..out_of_core.planning import plan
-    from .scale.parts import Far, wish_of
+    from .partitions import ScaleOptions, partition_options
 
     with TemporaryDirectory(prefix="crowdwise-") as folder:
-        return in_memory(plan(votes, folder, wish_of(asked, Far(), known))), known
+        return in_memory(plan(votes, folder, partition_options(read_options, ScaleOptions(), gold_labels))), gold_labels
 
 
-def with_classes_of(annotations: Any, known: pl.DataFrame) -> Any:
-    """The votes with the classes that only the known labels have; 3.0 there and 3 here are one class."""
+def add_classes(annotations: Any, labels: pl.DataFrame) -> Any:
+    """Add the classes that occur only in these labels; 3.0 and 3 are one class."""
     from ..core.vocabulary import spelt_like
 
     if not hasattr(annotations, "with_classes"):
         return annotations
-    return annotations.with_classes(spelt_like(known["label"], annotations.classes))
+    return annotations.with_classes(spelt_like(labels["label"], annotations.classes))
 
 
-def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | None, gold: Any = None) -> Any:
-    """The method that was asked for, or the default for these votes and gold.
+def resolve_method(method: str | None, votes: Any, seed: int, param: list[str] | None, gold: Any = None) -> Any:
+    """Return the requested method, or the default for these votes and gold.
 
-    Refused where it takes another kind of answers.
+    Raises:
+        ParameterError: The method takes another kind of answers.
     """
     from ..core import kind as kinds
     from ..core import method_registry as registry
@@ -90,33 +92,33 @@ def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | 
     if takes != votes.kind.name:
         some = ", ".join(registry.names(votes.kind.name)[:4])
         raise ParameterError(
-            f"{name} is for {kinds.get(takes).people}, these are {votes.kind.people}; take one of {some}, ..., or say "
-            "--kind"
+            f"{name} is for {kinds.get(takes).display_name}, but these are {votes.kind.display_name}; use one of "
+            f"{some}, ..., or set --kind"
         )
     return registry.method(name, **{"seed": seed, **parse_params(name, param)})
 
 
-def checked_method(method: str | None) -> None:
-    """Refuse a name that nobody knows before a large file is read."""
+def check_method_name(method: str | None) -> None:
+    """Refuse an unknown method before a large file is read."""
     from ..core import method_registry as registry
 
     if method is not None:
         registry.card(method)
 
 
-def checked_grades(votes: Any, grades: dict[str, Any]) -> None:
-    """Refuse --level and --order where they do not suit the answers, before a long fit."""
+def check_grades_of(votes: Any, grades: dict[str, Any]) -> None:
+    """Refuse --level and --order that do not suit the answers, before a long fit."""
     from ..core.errors import ParameterError
 
     if not grades:
         return
     if not votes.kind.hooks.supports(KindHooks.check_grades):
-        raise ParameterError(f"--level and --order grade the agreement of classes; these are {votes.kind.people}")
+        raise ParameterError(f"--level and --order grade the agreement of classes; these are {votes.kind.display_name}")
     votes.kind.hooks.check_grades(votes, **grades)
 
 
 def load_prior(prior: Path) -> Any:
-    """The Result in a folder, or a table whose counts are numbers and whose names are text."""
+    """Load a Result from a folder, or a table of counts with text names."""
     import polars as pl
 
     from ..core.errors import DataError

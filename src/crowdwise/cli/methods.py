@@ -1,4 +1,4 @@
-"""crowdwise methods: the registry, for people and for machines."""
+"""crowdwise methods: list the registered methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from .options import Json
 from .terminal import console, print_json, print_table
-from .training.ways import WAYS
+from .training.trainers import TRAINERS
 
 if TYPE_CHECKING:
     from ..core.card import Card
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(help="One method, in full.", metavar="[NAME]", show_default=False)
+        str | None, typer.Argument(help="Method to describe in full.", metavar="[NAME]", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the methods: family, what they need and can, parameters with ranges and defaults."""
+    """List the methods, or describe one: what it needs, what it can do, and its parameters."""
     from ..core import kind as kinds
     from ..core import method_registry as registry
 
@@ -35,25 +35,26 @@ def methods(
             _show(about)
         return
     if json:
-        # Without torch a training method's parameters cannot be read; its card can.
+        # The parameters of a training method need torch, its card does not.
         learners = [*registry.LEARNERS] if find_spec("torch") else []
-        cards = [_card(registry.LEARNERS[each]) for each in registry.LEARNERS if each not in learners]
-        print_json([*(_about(each) for each in [*registry.names(None), *learners]), *cards])
+        cards = [_card(registry.LEARNERS[learner]) for learner in registry.LEARNERS if learner not in learners]
+        print_json([*(_about(method) for method in [*registry.names(None), *learners]), *cards])
         return
     for kind in kinds.names():
         rows = []
-        for each in registry.names(kind):
-            card = registry.card(each)
-            star = " (default)" if each == registry.default_for(kind) else ""
-            rows.append([each + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
-        title = f"Aggregate {kinds.get(kind).people}"
+        for method in registry.names(kind):
+            card = registry.card(method)
+            star = " (default)" if method == registry.default_for(kind) else ""
+            rows.append([method + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
+        title = f"Aggregate {kinds.get(kind).display_name}"
         print_table(title, ["method", "family", "what it does", "needs"], rows, stderr=False)
-    for kind, way in WAYS.items():
-        mine = [c for c in registry.LEARNERS.values() if c.takes == kind]
+    for kind, trainer in TRAINERS.items():
+        learner_cards = [c for c in registry.LEARNERS.values() if c.takes == kind]
         rows = [
-            [c.name + " (default)" * (c.name == way.method), c.summary, ", ".join(sorted(c.can)) or "–"] for c in mine
+            [c.name + " (default)" * (c.name == trainer.method), c.summary, ", ".join(sorted(c.can)) or "–"]
+            for c in learner_cards
         ]
-        print_table(way.title, ["method", "what it does", "gives"], rows, stderr=False)
+        print_table(trainer.title, ["method", "what it does", "gives"], rows, stderr=False)
 
 
 def _about(name: str) -> dict[str, Any]:
@@ -65,9 +66,9 @@ def _about(name: str) -> dict[str, Any]:
     return {
         **_card(card),
         "default": name == registry.default_for(card.takes),
-        "parameters": {each.name: each.default for each in parameters},
-        "training": {each.name: each.default for each in training} or None,
-        "takes": {each.name: describe(each) for each in (*parameters, *training)},
+        "parameters": {param.name: param.default for param in parameters},
+        "training": {param.name: param.default for param in training} or None,
+        "takes": {param.name: describe(param) for param in (*parameters, *training)},
         "about": about.split(">>>")[0].strip(),
     }
 
@@ -93,7 +94,7 @@ def _aggregator(name: str) -> tuple[str, list[Param], list[Param]]:
 
 
 def _learner(name: str) -> tuple[str, list[Param], list[Param]]:
-    """What the method takes, and how its paper trains it; needs torch."""
+    """Return the docstring, parameters and training defaults of a training method; needs torch."""
     from ..core.errors import MissingDependencyError
     from ..core.params import of
 
@@ -104,7 +105,7 @@ def _learner(name: str) -> tuple[str, list[Param], list[Param]]:
             f"{name} needs {error.name}; install it with: pip install 'crowdwise[torch]'"
         ) from None
     cls = method_class(name)
-    training = [replace(each, default=getattr(cls.defaults, each.name)) for each in of(type(cls.defaults)).values()]
+    training = [replace(param, default=getattr(cls.defaults, param.name)) for param in of(type(cls.defaults)).values()]
     return cls.__doc__ or "", list(method_parameters(cls).values()), training
 
 
@@ -117,7 +118,7 @@ def _show(about: dict[str, Any]) -> None:
     out.print(f"needs: {', '.join(about['needs']) or 'only votes'}; can: {', '.join(about['can']) or '–'}")
     out.print(f"for: {about['kind']}")
     out.print("\n" + "\n".join(line.strip() for line in about["about"].splitlines()))
-    for title, found in (("Parameters", about["parameters"]), ("Training", about["training"])):
-        if found:
-            rows = [[name, about["takes"][name], shown(value)] for name, value in found.items()]
+    for title, values in (("Parameters", about["parameters"]), ("Training", about["training"])):
+        if values:
+            rows = [[name, about["takes"][name], shown(value)] for name, value in values.items()]
             print_table(title, ["name", "takes", "default"], rows, stderr=False)

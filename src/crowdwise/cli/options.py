@@ -1,8 +1,8 @@
-"""Arguments and options that several commands share; those about reading votes are in asking.py."""
+"""Arguments and options shared by several commands; those for reading votes are in vote_options.py."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..core.params import Param
 
 
-class Grade(StrEnum):
-    """What the classes are: names, steps, or numbers."""
+class MeasurementLevel(StrEnum):
+    """Measurement level of the classes."""
 
     nominal = "nominal"
     ordinal = "ordinal"
@@ -27,56 +27,75 @@ class Grade(StrEnum):
 Votes = Annotated[
     str,
     typer.Argument(
-        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .xlsx, .npy, a labelling tool's export, or - for CSV on "
-        "stdin.",
+        help="File of votes: .csv, .tsv, .jsonl, .parquet (also .gz or .zst), .xlsx, .npy, or a "
+        "labelling tool's export; - reads CSV from standard input.",
         metavar="VOTES",
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Breaks ties and draws restarts.", metavar="N", min=0)]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed for ties and random restarts.", metavar="N", min=0, rich_help_panel="Method")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel="Output")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.", rich_help_panel="Output")]
 Truth = Annotated[
     Path | None,
-    typer.Option("--truth", help="A table task,label with the true labels.", metavar="FILE", show_default=False),
+    typer.Option(
+        "--truth",
+        help="Table of true labels, with the columns task and label.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel="Gold and truth",
+    ),
 ]
 Gold = Annotated[
     Path | None,
     typer.Option(
-        "--gold", help="A table task,label with the known truth of some tasks.", metavar="FILE", show_default=False
+        "--gold",
+        help="Table of known labels of some tasks, with the columns task and label.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel="Gold and truth",
     ),
 ]
 GoldColumns = Annotated[
     str | None,
     typer.Option(
-        "--gold-columns", help="Which column of --gold is which: task=..,label=..", metavar="PAIRS", show_default=False
+        "--gold-columns",
+        help="Column names of the --gold table, as task=NAME,label=NAME.",
+        metavar="PAIRS",
+        show_default=False,
+        rich_help_panel="Gold and truth",
     ),
 ]
 TruthColumns = Annotated[
     str | None,
     typer.Option(
         "--truth-columns",
-        help="Which column of --truth is which: task=..,label=..",
+        help="Column names of the --truth table, as task=NAME,label=NAME.",
         metavar="PAIRS",
         show_default=False,
+        rich_help_panel="Gold and truth",
     ),
 ]
 Prior = Annotated[
     Path | None,
     typer.Option(
         "--prior",
-        help="What an earlier project says of the workers: a folder that aggregate wrote, or a table "
-        "worker,true,observed,n (its confusion.csv).",
+        help="Earlier results of the same workers: a folder written by aggregate, or a table "
+        "worker,true,observed,n such as its confusion.csv.",
         metavar="DIR|TABLE",
         show_default=False,
+        rich_help_panel="Method",
     ),
 ]
 Level = Annotated[
-    Grade | None,
+    MeasurementLevel | None,
     typer.Option(
         "--level",
-        help="What the classes are, for the agreement: names (the default), steps, or numbers.",
+        help="Measurement level of the classes for the agreement; nominal by default.",
         show_default=False,
+        rich_help_panel="Method",
     ),
 ]
 Params = Annotated[
@@ -84,23 +103,23 @@ Params = Annotated[
     typer.Option(
         "-p",
         "--param",
-        help="A parameter of the method, as name=value; lists as name=(1,2); repeat for more.",
+        help="Parameter of the method as name=value, a list as name=(1,2); repeat for more.",
         metavar="NAME=VALUE",
         show_default=False,
+        rich_help_panel="Method",
     ),
 ]
 
 
-def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
-    """--level and --order as the library takes them, where they are given. An order alone means ordinal classes; names
-    may be quoted."""
-    from .vote_options import parse_order
+def parse_level(level: MeasurementLevel | None, order: Sequence[Any] | None) -> dict[str, Any]:
+    """Return --level and --order as keyword arguments of the library, where given.
 
-    names = parse_order(order)
-    if names is None:
+    An order alone means ordinal classes; names may be quoted.
+    """
+    if order is None:
         return {} if level is None else {"level": level.value}
-    graded = {"level": "ordinal" if level is None else level.value}
-    return graded if names == ["numbers"] else {**graded, "order": names}
+    options = {"level": "ordinal" if level is None else level.value}
+    return options if list(order) == ["numbers"] else {**options, "order": list(order)}
 
 
 Method = Annotated[
@@ -108,31 +127,32 @@ Method = Annotated[
     typer.Option(
         "-m",
         "--method",
-        help="See: crowdwise methods. By default adaptive for classes, combined for numbers.",
+        help="Method to fit (see crowdwise methods); by default adaptive for classes and combined for numbers.",
         metavar="NAME",
         show_default=False,
+        rich_help_panel="Method",
     ),
 ]
 
 
-def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
-    """name=value pairs as values of the types that the method's parameters have."""
+def parse_params(method: str, pairs: list[str] | None) -> dict[str, Any]:
+    """Parse name=value pairs into values of the types of the method's parameters."""
     from ..core import method_registry as registry
     from ..core.params import of
 
-    return parse_pairs(method, given, of(registry.get(method)))
+    return parse_pairs(method, pairs, of(registry.get(method)))
 
 
-def parse_pairs(method: str, given: list[str] | None, known: Mapping[str, Param]) -> dict[str, Any]:
-    """The same for the parameters of anything, by name."""
+def parse_pairs(method: str, pairs: list[str] | None, params: Mapping[str, Param]) -> dict[str, Any]:
+    """Parse name=value pairs for these parameters."""
     from ..core.paramtext import parse
 
     parsed: dict[str, Any] = {}
-    for pair in given or []:
+    for pair in pairs or []:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise ParameterError(f"-p wants name=value, got {pair!r}")
-        if name not in known:
-            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}")
-        parsed[name] = parse(known[name], text)
+            raise ParameterError(f"-p takes name=value, got {pair!r}")
+        if name not in params:
+            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(params)}")
+        parsed[name] = parse(params[name], text)
     return parsed

@@ -1,4 +1,4 @@
-"""crowdwise report: everything about a crowd on one HTML page."""
+"""crowdwise report: an HTML report of a result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from .fitted import Wanted, obtain
+from ..core.options import ReadOptions
+from .fitted import FitRequest, load_or_fit
 from .loading import is_run
-from .options import Force, Gold, GoldColumns, Level, Method, Params, Seed, Truth, TruthColumns, parse_grades
-from .sampling import CheckOption, ErrorOption, SamplingOption, refuse_check, write_check
-from .terminal import naming, say
-from .vote_options import USUAL, Asked, reads_votes
+from .options import Force, Gold, GoldColumns, Level, Method, Params, Seed, Truth, TruthColumns, parse_level
+from .sampling import CheckOption, ErrorOption, SamplingOption, refuse_check_overwrite, write_check
+from .terminal import error_context, info
+from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 
 @reads_votes
@@ -21,7 +22,7 @@ def report(
     votes: Annotated[
         str,
         typer.Argument(
-            help="Votes (as for aggregate), or a folder that aggregate or train wrote.",
+            help="File of votes (as for aggregate), or a folder written by aggregate or train.",
             metavar="VOTES|DIR",
             show_default=False,
         ),
@@ -33,36 +34,52 @@ def report(
     sampling: SamplingOption = None,
     truth: Truth = None,
     truth_columns: TruthColumns = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     level: Level = None,
     error: ErrorOption = None,
     check: CheckOption = None,
     seed: Seed = 0,
     title: Annotated[
-        str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
+        str | None,
+        typer.Option(
+            "--title", help="Title of the page; the file name by default.", show_default=False, rich_help_panel="Output"
+        ),
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page.", metavar="FILE")] = Path("report.html"),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="HTML file to write.", metavar="FILE", rich_help_panel="Output")
+    ] = Path("report.html"),
     force: Force = False,
 ) -> None:
-    """Write one HTML page to read and to mail: which answers are safe, whom to talk to, and why.
+    """Write a self-contained HTML report of a result: safe labels, disputed tasks, and worker quality.
 
-    --gold answers help the method, calibrate its confidence and judge a second fit without them; --truth answers only
-    judge. Given a folder, the result in it is shown, --gold calibrates it, and -m, -p and --columns are not needed.
+    --gold labels inform the method, calibrate its confidence and evaluate a second fit without them; --truth labels
+    only evaluate. Given a folder, its result is shown and --gold calibrates it; -m, -p and --columns are not needed.
     """
     from ..report import refuse, write
 
     refuse(output, force)
-    refuse_check(check, force)
-    grades = parse_grades(level, asked.order)
-    made = obtain(votes, Wanted(method, param, (gold, gold_columns), asked, seed, sampling, error,
-                                (truth, truth_columns), grades, judged=True))  # fmt: skip
-    judge = made.gold if made.truth is None else made.truth
-    folder = Path(votes) if is_run(votes, asked) else None
-    head = title or (Path(votes).resolve().name if votes != "-" else "")
-    with naming(votes, gold, truth):
-        write(made.votes, made.result, output, truth=judge, blind=made.blind, history=made.history, title=head,
-              made=date.today().isoformat(), folder=folder, force=force, **grades)  # fmt: skip
-    written = write_check(made.result, check, seed)
-    say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
+    refuse_check_overwrite(check, force)
+    grades = parse_level(level, read_options.order)
+    fitted = load_or_fit(votes, FitRequest(method, param, (gold, gold_columns), read_options, seed, sampling, error,
+                                (truth, truth_columns), grades, evaluate_gold=True))  # fmt: skip
+    true_labels = fitted.gold if fitted.truth is None else fitted.truth
+    folder = Path(votes) if is_run(votes, read_options) else None
+    heading = title or (Path(votes).resolve().name if votes != "-" else "")
+    with error_context(votes, gold, truth):
+        write(
+            fitted.votes,
+            fitted.result,
+            output,
+            truth=true_labels,
+            blind=fitted.blind,
+            history=fitted.history,
+            title=heading,
+            made=date.today().isoformat(),
+            folder=folder,
+            force=force,
+            **grades,
+        )
+    written = write_check(fitted.result, check, seed)
+    info(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
     if written:
-        say(f"tasks to label in {written}; give the file back as --gold")
+        info(f"tasks to label in {written}; give the file back as --gold")

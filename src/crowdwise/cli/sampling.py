@@ -1,4 +1,4 @@
-"""How gold tasks were drawn: stated by --sampling, recorded beside the file or in a run, or asked for on a terminal."""
+"""How gold tasks were drawn: given by --sampling, recorded beside the file or in a run, or asked on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .terminal import say
+from .terminal import info
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,101 +31,107 @@ SamplingOption = Annotated[
     Sampling | None,
     typer.Option(
         "--sampling",
-        help="How the gold tasks were drawn. Only a random sample calibrates confidence; other gold helps the fit. A "
-        "recorded draw (--check) needs no statement.",
+        help="How the gold tasks were drawn; only a random sample calibrates confidence, and a "
+        "recorded draw (--check) is recognised.",
         show_default=False,
+        rich_help_panel="Gold and truth",
     ),
 ]
 ErrorOption = Annotated[
     float | None,
     typer.Option(
         "--error",
-        help="Share of wrong labels that may ship. By default that of the run, or .05.",
+        help="Share of wrong labels that may ship; by default that of the run, or .05.",
         metavar="X",
         min=0.001,
         max=0.5,
         show_default=False,
+        rich_help_panel="Guarantee",
     ),
 ]
 CheckOption = Annotated[
     Path | None,
     typer.Option(
         "--check",
-        help="Write a random sample of tasks to label, to know how many labels are right.",
+        help="File for a random sample of tasks to label as gold, which measures how many labels are right.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Guarantee",
     ),
 ]
 
 
-def stated(
+def resolve_sampling(
     sampling: Sampling | None, path: Path | None, gold: Any, tasks: pl.Series, result: Result | None = None
 ) -> Any:
-    """How the gold was drawn, as `cw.fit` takes it: as given; else as recorded beside its file, or in the run whose fit
-    was given it (`result`); else a terminal is asked. None where nobody says."""
+    """Return how the gold was drawn, in the terms of `cw.fit`; None if unknown.
+
+    That is --sampling if given, else the record beside the file of gold or of the run that used it (`result`), else
+    the answer to a question on the terminal.
+    """
     from ..core.errors import ParameterError
     from ..evaluation.guarantee.sampling import draw_beside
 
     if gold is None:
         if sampling is not None:
-            raise ParameterError(f"--sampling {sampling} is about gold; give --gold too")
+            raise ParameterError(f"--sampling {sampling} describes gold; give --gold too")
         return None
     if sampling is not None:
         return sampling.value
-    drawn = None if path is None else draw_beside(path, gold, tasks)
-    if drawn is not None:
-        record, file = drawn
-        say(f"note: the gold tasks are those of the draw recorded in {file.name}")
+    found_draw = None if path is None else draw_beside(path, gold, tasks)
+    if found_draw is not None:
+        record, file = found_draw
+        info(f"note: the gold tasks are those of the draw recorded in {file.name}")
         return "random" if record.design == "random" else "weights"
-    if result is not None and (recorded := recorded_in(result, gold)) is not None:
+    if result is not None and (recorded := recorded_sampling(result, gold)) is not None:
         return recorded if recorded in Sampling.__members__ else None
     if sys.stdin.isatty() and sys.stderr.isatty():
         return "random" if typer.confirm(QUESTION, default=True, err=True) else "chosen"
     return None
 
 
-def recorded_in(result: Result, gold: Any) -> str | None:
-    """How this gold was drawn by the record of a result whose fit was given it; None where it was given other gold."""
+def recorded_sampling(result: Result, gold: Any) -> str | None:
+    """Return how this gold was drawn according to a result that used it; None if the result used other gold."""
     from ..evaluation.fitting import sampling_of
 
-    return sampling_of(result) if same_gold(result, gold) else None
+    return sampling_of(result) if used_in_fit(result, gold) else None
 
 
-def same_gold(result: Result, gold: Any) -> bool:
-    """Whether all tasks of this gold were gold in the fit of a result."""
+def used_in_fit(result: Result, gold: Any) -> bool:
+    """Return whether all tasks of this gold were gold in the fit of a result."""
     import polars as pl
 
     from ..evaluation.guarantee.gold import gold_tasks
 
     if result.gold is None or not (isinstance(gold, dict) or "task" in gold.columns):
         return False
-    given = result.tasks.filter(pl.Series(result.gold)).cast(pl.String)
-    return bool(gold_tasks(gold).is_in(given.implode()).all())
+    fit_gold = result.tasks.filter(pl.Series(result.gold)).cast(pl.String)
+    return bool(gold_tasks(gold).is_in(fit_gold.implode()).all())
 
 
-def tell_assumed(result: Result) -> None:
-    """A note where confidence is calibrated on gold that nobody states to be a random sample."""
+def print_assumed_sampling(result: Result) -> None:
+    """Print a note if confidence is calibrated on gold that was only assumed to be a random sample."""
     from ..evaluation.fitting import ASSUMED
 
     check = result.extra.get("gold_check") or {}
     if "reason" not in check and check.get("sampling") == ASSUMED:
-        say(
-            "note: the gold tasks are taken for a random sample, which the data do not contradict; state it with "
-            "--sampling random, or --sampling chosen if they were picked"
+        info(
+            "note: the gold tasks are assumed to be a random sample, which the data do not contradict; confirm it with "
+            "--sampling random, or use --sampling chosen if they were picked"
         )
 
 
-def refuse_check(check: Path | None, force: bool) -> None:
+def refuse_check_overwrite(check: Path | None, force: bool) -> None:
     """Refuse to overwrite the file of tasks to check or its record."""
     from ..evaluation.guarantee.sampling import record_of
-    from ..io.beside import refuse_to_overwrite
+    from ..io.atomic import refuse_to_overwrite
 
     if check is not None:
         refuse_to_overwrite(check.parent, (check.name, record_of(check).name), force)
 
 
 def write_check(result: Result, check: Path | None, seed: int) -> str:
-    """Write the file of tasks to check, where one is named; its name."""
+    """Write the file of tasks to check, if named; return its name."""
     from ..evaluation.guarantee.sampling import save_check
     from ..evaluation.statement import TO_CHECK
 

@@ -1,4 +1,4 @@
-"""crowdwise show: a saved result, for people."""
+"""crowdwise show: print a saved result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .terminal import console, print_json, print_table
 
 
 def show(
-    folder: Annotated[Path, typer.Argument(help="A folder that aggregate wrote.", metavar="DIR", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder written by aggregate.", metavar="DIR", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Show a saved result: what was found, workers, the least certain tasks."""
+    """Show a saved result: summary, workers, and the least certain tasks."""
     from ..core.result import Result
 
     result = Result.load(folder)

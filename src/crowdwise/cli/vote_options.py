@@ -1,18 +1,19 @@
-"""How a file of votes is to be read: one set of options for every command that reads one, so that none lacks one."""
+"""Options for reading a file of votes, shared by every command that reads one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import Enum, StrEnum
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..core.kind import KindHooks
+from ..core.options import ReadOptions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Repeats(StrEnum):
-    """What to do when a worker labelled a task more than once, differently."""
+    """What to do when a worker gave a task different labels."""
 
     error = "error"
     first = "first"
@@ -50,19 +51,21 @@ Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
-        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..,"
-        "source=..,group=..,text=..,url=..]; "
-        "value=.. (or value_x=..,value_y=..) for numbers.",
+        help="Column names of the file as comma-separated KEY=NAME pairs; keys are task, worker, label (for numbers "
+        "value, or value_x and value_y) and optionally time, weight, duration, confidence, gold, source, group, text "
+        "and url.",
         metavar="PAIRS",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 Duplicates = Annotated[
     Repeats,
     typer.Option(
         "--duplicates",
-        help="When one worker gave a task different labels: refuse, use the first or the last (by the time column "
-        "when there is one), or keep all as votes.",
+        help="What to do when a worker gave a task different labels: refuse the file, use the first or "
+        "the last one (by the time column, if any), or keep all.",
+        rich_help_panel="Input",
     ),
 ]
 Format = Annotated[
@@ -70,84 +73,108 @@ Format = Annotated[
     typer.Option(
         "--format",
         "--from",
-        help="csv, tsv, jsonl, parquet, excel, wide (one column per worker), snorkel, or a labelling tool's export "
-        "such as label_studio or mturk; by default the file tells.",
+        help="Format of the file: csv, tsv, jsonl, parquet, excel, wide (one column per worker), "
+        "snorkel, or a labelling tool such as label_studio or mturk; detected by default.",
         metavar="NAME",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 Question = Annotated[
     str | None,
-    typer.Option("--question", help="Which question of an export with several.", metavar="NAME", show_default=False),
+    typer.Option(
+        "--question",
+        help="Question to read from an export that has several.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel="Input",
+    ),
 ]
 Multiple = Annotated[
     Multi | None,
     typer.Option(
         "--multiple",
-        help="When an answer holds several labels: refuse, join them to one class, drop it, or read sets (also a|b in "
-        "a table); by default exports with such answers are read as sets.",
+        help="What to do with an answer that holds several labels: refuse the file, join them into one "
+        "class, drop the answer, or read all answers as label sets (the default for exports with "
+        "such answers).",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 Offered = Annotated[
     Path | None,
     typer.Option(
         "--offered",
-        help="A table task,offered: what could be chosen, where answers are sets (by default all classes).",
+        help="Table task,offered of the choices offered by each task, for label sets; all classes by default.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 Predictions = Annotated[
-    bool, typer.Option("--predictions", help="Take the predictions of models in an export as workers.")
+    bool,
+    typer.Option(
+        "--predictions", help="Count the predictions of models in an export as votes.", rich_help_panel="Input"
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
         "--missing",
-        help="A value that stands for no label, such as R's NA; repeat for more. Empty cells always do.",
+        help="Value that stands for a missing label, such as NA; repeat for more (empty cells are always missing).",
         metavar="VALUE",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
-Rejected = Annotated[Refused, typer.Option("--rejected", help="Assignments that the requester rejected: keep or drop.")]
+Rejected = Annotated[
+    Refused,
+    typer.Option(
+        "--rejected", help="Whether to keep or drop assignments that the requester rejected.", rich_help_panel="Input"
+    ),
+]
 
 
 KindOption = Annotated[
     str | None,
     typer.Option(
         "--kind",
-        help="What the answers are: classes, numbers, sets, comparisons, rankings, ...; by default the columns tell.",
+        help="Kind of the answers: classes, numbers, sets, comparisons, rankings, ...; detected from "
+        "the columns by default.",
         metavar="NAME",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 Order = Annotated[
     str | None,
     typer.Option(
         "--order",
-        help="The classes from low to high, where they have an order: bad,fair,good; or the word numbers, where they "
-        "are numbers.",
+        help="Classes from the lowest to the highest, such as bad,fair,good, or the word numbers if they are numbers.",
         metavar="CLASSES",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 AboutTasks = Annotated[
     Path | None,
     typer.Option(
         "--about-tasks",
-        help="A table with a row a task and whatever is known of it (text, url, ...); it travels with the votes.",
+        help="Table with one row per task and any columns about it (text, url, ...), stored with the votes.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 AboutWorkers = Annotated[
     Path | None,
     typer.Option(
         "--about-workers",
-        help="A table with a row a worker and whatever is known of them (group, family, cost, ...).",
+        help="Table with one row per worker and any columns about them (group, family, cost, ...), "
+        "stored with the votes.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 
@@ -156,102 +183,110 @@ Links = Annotated[
     Path | None,
     typer.Option(
         "--links",
-        help="A table of two columns of tasks that belong together, and a third with weights if there is one.",
+        help="Table with two columns of linked tasks and an optional third column of weights.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Input",
     ),
 ]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What was said about reading the votes; every field is an option of every command that reads votes."""
-
-    columns: Columns = None
-    duplicates: Duplicates = Repeats.error
-    format: Format = None
-    question: Question = None
-    multiple: Multiple = None
-    predictions: Predictions = False
-    rejected: Rejected = Refused.keep
-    missing: Missing = None
-    kind: KindOption = None
-    offered: Offered = None
-    order: Order = None
-    about_tasks: AboutTasks = None
-    about_workers: AboutWorkers = None
-    links: Links = None
-
-    def read(self, votes: str, likely: str | None = None) -> Reading:
-        """The file, as it was asked for; answers are of the `likely` kind where nobody says another."""
-        from ..core.intake.columns import parse_columns
-        from ..io.kind_of_columns import answer_roles
-        from ..io.reading import read_all
-
-        return read_all(
-            votes,
-            columns=parse_columns(self.columns, answer=answer_roles()),
-            duplicates=self.duplicates.value,
-            format=self.format,
-            question=self.question,
-            multiple=None if self.multiple is None else self.multiple.value,
-            predictions=self.predictions,
-            rejected=self.rejected.value,
-            missing=tuple(self.missing or ()),
-            kind=self.kind,
-            likely=likely,
-            order=parse_order(self.order),
-            offered=self.offered,
-            about_tasks=self.about_tasks,
-            about_workers=self.about_workers,
-            links=self.links,
-        )
-
-    def truth(self, path: Path | None, columns: str | None, kind: Kind | None = None) -> pl.DataFrame | None:
-        """Known answers in a file (--gold or --truth, with --gold-columns or --truth-columns), if one is named; a kind
-        whose truths stand in columns of their own reads them itself."""
-        from ..core.intake.columns import TRUTH_OPTION, parse_columns
-        from ..io.read import read_truth
-
-        if path is None:
-            return None
-        if kind is not None and kind.hooks.supports(KindHooks.read_truth_file) and columns is None:
-            own: pl.DataFrame = kind.hooks.read_truth_file(path, missing=tuple(self.missing or ()))
-            return own
-        return read_truth(path, columns=parse_columns(columns, TRUTH_OPTION), missing=tuple(self.missing or ()))
+# The options of every command that reads votes: fields of ReadOptions and how each is given on the command line.
+OPTIONS: dict[str, Any] = {
+    "columns": Columns,
+    "duplicates": Duplicates,
+    "format": Format,
+    "question": Question,
+    "multiple": Multiple,
+    "predictions": Predictions,
+    "rejected": Rejected,
+    "missing": Missing,
+    "kind": KindOption,
+    "offered": Offered,
+    "order": Order,
+    "about_tasks": AboutTasks,
+    "about_workers": AboutWorkers,
+    "links": Links,
+}
+# Options whose command-line value differs in type from the field.
+_CHOICES: dict[str, type[Enum]] = {"duplicates": Repeats, "multiple": Multi, "rejected": Refused}
+DEFAULT_READ_OPTIONS = ReadOptions()
 
 
-# What is asked for when nothing is said.
-USUAL = Asked()
+def _from_command_line(**values: Any) -> ReadOptions:
+    """Return the options of reading from the values of the command line."""
+    from ..core.intake.columns import parse_columns
+    from ..io.detect_kind import answer_roles
+
+    for name in _CHOICES:
+        values[name] = None if values[name] is None else values[name].value
+    columns, missing, order = values.pop("columns"), values.pop("missing"), values.pop("order")
+    return ReadOptions(
+        columns=parse_columns(columns, answer=answer_roles()) if columns else {},
+        missing=tuple(missing or ()),
+        order=parse_order(order),
+        **values,
+    )
+
+
+def read_votes(votes: str, options: ReadOptions, likely: str | None = None) -> Reading:
+    """Read a file of votes; answers are of the `likely` kind unless the options or the columns say otherwise."""
+    from ..io.reading import read_all
+
+    return read_all(votes, replace(options, likely=likely))
+
+
+def read_known_labels(
+    options: ReadOptions, path: Path | None, columns: str | None, kind: Kind | None = None
+) -> pl.DataFrame | None:
+    """Read the true labels in a file (--gold or --truth, with --gold-columns or --truth-columns); None without a file.
+
+    A kind whose truth has columns of its own reads it itself.
+    """
+    from ..core.intake.columns import TRUTH_OPTION, parse_columns
+    from ..io.read import read_truth
+
+    if path is None:
+        return None
+    if kind is not None and kind.hooks.supports(KindHooks.read_truth_file) and columns is None:
+        labels: pl.DataFrame = kind.hooks.read_truth_file(path, missing=options.missing)
+        return labels
+    return read_truth(path, columns=parse_columns(columns, TRUTH_OPTION), missing=options.missing)
 
 
 def parse_order(order: str | None) -> list[str] | None:
-    """The names in --order, which may be quoted."""
+    """Return the names in --order, which may be quoted."""
     import csv
 
     return None if order is None else [n.strip() for n in next(csv.reader([order], skipinitialspace=True), [])]
 
 
 def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with a parameter `asked` one option for each field of Asked, in that parameter's place.
+    """Give a command with a parameter `read_options` one command-line option per entry of OPTIONS in its place.
 
     The options' defaults are the fields of the parameter's own default.
     """
-    kinds = get_type_hints(Asked, include_extras=True)
-    told = signature(command, eval_str=True)
+    command_signature = signature(command, eval_str=True)
     parameters: list[Parameter] = []
-    for each in told.parameters.values():
-        if each.name != "asked":
-            parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY))
+    for parameter in command_signature.parameters.values():
+        if parameter.name != "read_options":
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
             continue
-        for name, kind in kinds.items():
-            default = getattr(each.default, name)
-            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+        for name, annotation in OPTIONS.items():
+            default = _typed_default(name, getattr(parameter.default, name))
+            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        asked = Asked(**{name: given.pop(name) for name in kinds})
-        command(**given, asked=asked)
+    def run(**kwargs: Any) -> None:
+        values = {name: kwargs.pop(name) for name in OPTIONS}
+        command(**kwargs, read_options=_from_command_line(**values))
 
-    run.__signature__ = told.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__signature__ = command_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _typed_default(name: str, value: Any) -> Any:
+    """A field's value as the command line's type for it; empty columns and lists are None."""
+    if name in _CHOICES:
+        return None if value is None else _CHOICES[name](value)
+    return None if name in ("columns", "missing") else value

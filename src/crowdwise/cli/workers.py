@@ -1,4 +1,4 @@
-"""crowdwise workers: quality, agreement, flags with evidence."""
+"""crowdwise workers: quality, agreement, and flags with evidence."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
-from .fitted import Wanted, obtain
-from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, parse_grades
+from ..core.options import ReadOptions
+from .fitted import FitRequest, load_or_fit
+from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, parse_level
 from .sampling import SamplingOption
-from .terminal import clean, naming, print_json, print_table, say
-from .vote_options import USUAL, Asked, reads_votes
+from .terminal import clean, error_context, info, print_json, print_table
+from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
-# What every kind of answers writes with -o, so that it can be looked for before a long fit.
+# Files that every kind of answers writes with -o, to check for before a long fit.
 FILES = ("quality.csv", "agreement.csv", "flags.csv")
-# Rows of each table shown on the terminal; of longer lists of workers so many of the best and of the worst.
-SHOWN = 20
+# Rows shown of each table; of longer lists of workers, this many of the best and of the worst.
+MAX_ROWS = 20
 ENDS = 10
 
 
@@ -25,7 +26,9 @@ def workers(
     votes: Annotated[
         str,
         typer.Argument(
-            help="Votes (as for aggregate), or a folder that aggregate wrote.", metavar="VOTES|DIR", show_default=False
+            help="File of votes (as for aggregate), or a folder written by aggregate.",
+            metavar="VOTES|DIR",
+            show_default=False,
         ),
     ],
     method: Method = None,
@@ -33,53 +36,59 @@ def workers(
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     sampling: SamplingOption = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     level: Level = None,
     idle: Annotated[
         float | None,
         typer.Option(
             "--idle",
-            help="A longer pause than so many seconds (600) is a break.",
+            help="Pause in seconds that counts as a break; 600 by default.",
             metavar="S",
             min=0,
             show_default=False,
+            rich_help_panel="Method",
         ),
     ] = None,
     seed: Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for the tables as CSV.", show_default=False)
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Who is good, who guesses, who copies whom, and is the agreement any good?
+    """Report worker quality, agreement, and flags for guessing, copying and collusion.
 
-    Given a folder, the method's own result is used and -m, -p and --columns are not needed.
+    Given a folder, its result is used; -m, -p and --columns are not needed.
     """
-    from ..io.beside import refuse_to_overwrite
+    from ..io.atomic import refuse_to_overwrite
     from ..io.csv.folder import write_tables
-    from ..kinds.classes.scoring.shown import err_together
+    from ..kinds.classes.scoring.summaries import dependence_sentences
     from ..workers.studied import study
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    grades = parse_grades(level, asked.order)
-    made = obtain(votes, Wanted(method, param, (gold, gold_columns), asked, seed, sampling, grades=grades))
-    answers, result = made.votes, made.result
-    with naming(votes, gold):
-        look = study(answers, result, gold=made.gold, **grades, **({} if idle is None else {"idle": idle}))
+    grades = parse_level(level, read_options.order)
+    fitted = load_or_fit(
+        votes, FitRequest(method, param, (gold, gold_columns), read_options, seed, sampling, grades=grades)
+    )
+    answers, result = fitted.votes, fitted.result
+    with error_context(votes, gold):
+        worker_study = study(answers, result, gold=fitted.gold, **grades, **({} if idle is None else {"idle": idle}))
     if output is not None:
-        write_tables(output, look.files(), force=force)
+        write_tables(output, worker_study.files(), force=force)
     if json:
-        print_json(look.to_dict())
+        print_json(worker_study.to_dict())
         return
-    say(f"{len(answers):,} {answers.kind.answers_word} by {answers.n_workers:,} workers; {result.method}")
-    for block in look.blocks(SHOWN, ENDS):
+    info(f"{len(answers):,} {answers.kind.answers_word} by {answers.n_workers:,} workers; {result.method}")
+    for block in worker_study.blocks(MAX_ROWS, ENDS):
         if isinstance(block, str):
-            say(block)
+            info(block)
         else:
             print_table(block.title, block.header, block.rows, stderr=False)
-    for sentence in err_together(result):
-        say(clean(sentence))
+    for sentence in dependence_sentences(result):
+        info(clean(sentence))
     if output is not None:
-        say(f"written to {output}")
+        info(f"written to {output}")

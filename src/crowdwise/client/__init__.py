@@ -13,6 +13,6 @@ from __future__ import annotations
 
 from .problems import ServerProblem, Unreachable
 from .project import Project
-from .records import Batch, Refused, Stop, Task, Told
+from .records import Batch, Receipt, Refused, Stop, Task
 
-__all__ = ["Batch", "Project", "Refused", "ServerProblem", "Stop", "Task", "Told", "Unreachable"]
+__all__ = ["Batch", "Project", "Receipt", "Refused", "ServerProblem", "Stop", "Task", "Unreachable"]

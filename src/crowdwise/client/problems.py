@@ -16,8 +16,8 @@ class ServerProblem(CrowdwiseError):
 
     def __init__(self, status: int, title: str, detail: str = "", more: dict[str, Any] | None = None) -> None:
         self.status, self.title, self.detail, self.more = status, title, detail, more or {}
-        said = f"{title}: {detail}" if detail and detail != title else title
-        super().__init__(f"the server says {status}, {said}")
+        message = f"{title}: {detail}" if detail and detail != title else title
+        super().__init__(f"the server says {status}, {message}")
 
 
 class Unreachable(CrowdwiseError):
@@ -27,12 +27,12 @@ class Unreachable(CrowdwiseError):
 def problem(status: int, body: bytes, reason: str = "") -> ServerProblem:
     """The problem in a body; where it is none, its first words."""
     try:
-        found = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        title, detail = (_line(found.get(name)) for name in ("title", "detail"))
-        more = {k: v for k, v in found.items() if k not in ("type", "title", "detail", "status")}
+        fields = None
+    if isinstance(fields, dict):
+        title, detail = (_line(fields.get(name)) for name in ("title", "detail"))
+        more = {k: v for k, v in fields.items() if k not in ("type", "title", "detail", "status")}
         return ServerProblem(status, title or reason or "refused", detail, more)
     return ServerProblem(status, reason or "refused", _line(body.decode("utf-8", "replace")))
 

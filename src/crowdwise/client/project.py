@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ..core.errors import unwritable
 from .problems import problem
-from .records import Batch, Refused, Task, Told
+from .records import Batch, Receipt, Refused, Task
 from .retry import Retry
 from .stream import Event, events_of
 from .transport import Transport, body_of, fresh_key, place_of
@@ -61,23 +61,23 @@ class Project:
         worker: str | None = None,
         key: str | None = None,
         following: int = 0,
-    ) -> Told:
+    ) -> Receipt:
         """An answer; what became of it. `ms`: how long it took. `about`: what else is known of it (cost, confidence).
         `worker`: for whom, with an admin's token. `following`: so many tasks come back with it, in `Told.next`."""
         body = label_of(task, answer, ms=ms, about=about, worker=worker)
         params = {"next": following} if following else None
         got = self.wire.send("POST", f"{self.base}/labels", body, key=key or fresh_key(), params=params)
-        return Told.of(body_of(got, self.server), again=got.status_code == 200)
+        return Receipt.of(body_of(got, self.server), again=got.status_code == 200)
 
-    def bulk(self, labels: Iterable[Mapping[str, Any]]) -> list[Told | Refused]:
+    def bulk(self, labels: Iterable[Mapping[str, Any]]) -> list[Receipt | Refused]:
         """Many answers at once: {"task", "answer"} and perhaps "worker", "key", ...; one of them refused is `Refused`.
 
         Each has its own key, so that all may be sent again.
         """
-        rows = [{"key": fresh_key(), **each} for each in labels]
+        rows = [{"key": fresh_key(), **label} for label in labels]
         body = {"labels": rows}
-        found = self.wire.json("POST", f"{self.base}/labels/bulk", body, safe=True)["results"]
-        return [told_or_refused(row, each) for row, each in zip(rows, found, strict=True)]
+        results = self.wire.json("POST", f"{self.base}/labels/bulk", body, safe=True)["results"]
+        return [receipt_or_refusal(row, result) for row, result in zip(rows, results, strict=True)]
 
     def skip(self, task: Task | str, reason: str | None = None, *, key: str | None = None) -> dict[str, Any]:
         """Give a task back without an answer."""
@@ -109,7 +109,7 @@ class Project:
 
     def add_tasks(self, tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """More tasks: {"id", "payload", ...}."""
-        return dict(self.wire.json("POST", f"{self.base}/tasks", {"tasks": [dict(each) for each in tasks]}, safe=False))
+        return dict(self.wire.json("POST", f"{self.base}/tasks", {"tasks": [dict(task) for task in tasks]}, safe=False))
 
     def gold(self, task: str, answer: Any, *, random: bool = False) -> dict[str, Any]:
         """The truth of a task becomes known. `random`: the task was drawn at random among the labelled ones, so that
@@ -136,8 +136,8 @@ class Project:
 
     def workers(self) -> list[dict[str, Any]]:
         """A row a worker."""
-        found = self.wire.json("GET", f"{self.base}/workers")
-        return list(found["workers"] if isinstance(found, dict) else found)
+        body = self.wire.json("GET", f"{self.base}/workers")
+        return list(body["workers"] if isinstance(body, dict) else body)
 
     def add_worker(self, name: str, kind: str = "human", cost: float | None = None) -> dict[str, Any]:
         """A new worker; the answer holds their token, which is shown this once."""
@@ -196,8 +196,8 @@ def label_of(
     return {"task": id_of(task), "answer": answer} | {k: v for k, v in rest.items() if v is not None}
 
 
-def told_or_refused(row: Mapping[str, Any], found: dict[str, Any]) -> Told | Refused:
+def receipt_or_refusal(row: Mapping[str, Any], result: dict[str, Any]) -> Receipt | Refused:
     """One result of a bulk."""
-    if "event" in found:
-        return Told.of(found, again=found.get("status_code") == 200)
-    return Refused(str(row["task"]), problem(int(found.get("status_code", 400)), json.dumps(found).encode()))
+    if "event" in result:
+        return Receipt.of(result, again=result.get("status_code") == 200)
+    return Refused(str(row["task"]), problem(int(result.get("status_code", 400)), json.dumps(result).encode()))

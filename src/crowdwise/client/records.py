@@ -18,14 +18,14 @@ class Task:
     expires_at: Any = None
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> Task:
+    def of(cls, fields: dict[str, Any]) -> Task:
         """From JSON."""
-        payload = found.get("payload")
+        payload = fields.get("payload")
         return cls(
-            str(found["id"]),
+            str(fields["id"]),
             payload if isinstance(payload, dict) else {"text": payload},
-            found.get("lease"),
-            found.get("expires_at"),
+            fields.get("lease"),
+            fields.get("expires_at"),
         )
 
 
@@ -46,15 +46,15 @@ class Batch:
     progress: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> Batch:
+    def of(cls, fields: dict[str, Any]) -> Batch:
         """From JSON."""
-        stop = found.get("stopped")
+        stop = fields.get("stopped")
         stopped = None if not stop else Stop(str(stop.get("reason", "")), bool(stop.get("final")))
-        return cls(tuple(Task.of(each) for each in found.get("tasks", ())), stopped, found.get("progress") or {})
+        return cls(tuple(Task.of(task) for task in fields.get("tasks", ())), stopped, fields.get("progress") or {})
 
 
 @dataclass(frozen=True)
-class Told:
+class Receipt:
     """What became of an answer: `counted`, `surplus` (the task had enough) or `replaced`; `stopped` says why its task
     stops now. `again`: the server had it already."""
 
@@ -66,11 +66,11 @@ class Told:
     next: Batch | None = None
 
     @classmethod
-    def of(cls, found: dict[str, Any], again: bool = False) -> Told:
+    def of(cls, fields: dict[str, Any], again: bool = False) -> Receipt:
         """From JSON."""
-        more = Batch.of(found["next"]) if found.get("next") else None
-        task, status = str(found.get("task", "")), str(found.get("status", ""))
-        return cls(found.get("event"), task, status, found.get("stopped"), again, more)
+        more = Batch.of(fields["next"]) if fields.get("next") else None
+        task, status = str(fields.get("task", "")), str(fields.get("status", ""))
+        return cls(fields.get("event"), task, status, fields.get("stopped"), again, more)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Other libraries' doors into crowdwise: change the import, keep the code. See docs/migrating.md."""
+"""Drop-in replacements for other libraries: only the import changes. See docs/migrating.md."""

@@ -1,1 +1,1 @@
-"""What every room stands on: votes, vocabularies, ledger, results, errors."""
+"""Shared foundations of all packages: votes, vocabularies, ledger, results, errors."""

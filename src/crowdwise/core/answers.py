@@ -1,4 +1,4 @@
-"""Answers: what the rows of a set of votes say. A kind of answer brings a class of these and a way to read them."""
+"""Base classes of the answers of a set of votes, and of the coders that read them; each kind of answer has its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rows = npt.NDArray[Any]
 
 
 class Answers(ABC):
-    """One answer a row, in the order of the rows; never changed once made. `kind` is the name of their kind."""
+    """One answer per row, in the order of the rows; immutable. `kind` is the name of the kind of answers."""
 
     kind: ClassVar[str]
 
@@ -24,28 +24,28 @@ class Answers(ABC):
 
     @abstractmethod
     def take(self, rows: Rows) -> Self:
-        """The answers of these rows, in this order."""
+        """Return the answers of these rows, in this order."""
 
     @abstractmethod
     def join(self, other: Self) -> Self:
-        """These answers and then those of another set, whose vocabularies may differ."""
+        """Append the answers of another set, whose vocabularies may differ."""
 
     @abstractmethod
     def columns(self) -> dict[str, pl.Series]:
-        """The user's own values again, by the names that files give them."""
+        """Return the user's values as columns, named as in files."""
 
     @abstractmethod
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """Arrays by which rows are compared: two answers are the same where all of these are."""
+        """Return arrays that identify answers: two answers are equal if all of these are."""
 
     def words(self, rows: Rows) -> list[Any]:
-        """What these rows say, each answer once, for a message to people."""
+        """Return the distinct answers of these rows as plain values, for messages."""
         table = pl.DataFrame(self.take(rows).columns()).unique().sort(pl.all())
         return table.to_series().to_list() if table.width == 1 else [tuple(row) for row in table.iter_rows()]
 
 
 class Coder(ABC):
-    """Answers on their way from columns of a file to `Answers`. `null` marks rows without one (None: none is)."""
+    """Converts columns of a file to `Answers`. `null` marks rows without an answer (None: every row has one)."""
 
     null: Mask | None = None
 
@@ -53,17 +53,17 @@ class Coder(ABC):
     def __len__(self) -> int: ...
 
     def leave_out(self, names: Sequence[str]) -> set[str]:  # noqa: ARG002
-        """Take these values for no answer at all; returns those that occurred."""
+        """Treat these values as missing answers; return those that occurred."""
         return set()
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:  # noqa: ARG002
-        """Which rows may stay (None: all), the others counted in `dropped`; raises where that is an error."""
+        """Return which rows to keep (None: all) and count the others in `dropped`; raise where dropping is an error."""
         return None
 
     @abstractmethod
     def finish(self) -> Answers:
-        """The answers of all rows; what rows in `null` get does not matter."""
+        """Return the answers of all rows; those of rows in `null` are arbitrary."""
 
     def notes(self, answers: Answers) -> tuple[str, ...]:  # noqa: ARG002
-        """What people should know of the answers that were used."""
+        """Return notes for the user about the answers that were used."""
         return ()

@@ -1,4 +1,4 @@
-"""A card: what a method is, where its class lives, what it needs and can."""
+"""Metadata of a method: where its class is defined, what it needs and what it supports."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Card:
-    """What a method is.
+    """Metadata of a method.
 
-    `needs`: "gold", "binary" (two classes), "overlap" (workers who share tasks), "predictions" (of what others will
-    say). `can`: "confusion" (gives confusion
-    matrices), "monotone" (its objective never falls within a stage), "single" (keeps every label when each task has
-    only one), "infer" (inferring its own tasks gives its own posterior: it judges a task by its workers alone), "prior"
-    (takes what earlier projects say of its workers), "shard" (it works on parts of the tasks that
-    need not be in memory together), "interval" (estimates
-    come with an interval). `takes`: the kind of answers that it is for.
+    Attributes:
+        name: Name in the registry.
+        where: "module:Class" of the method.
+        family: Group in the list of methods.
+        summary: One line for the list of methods.
+        paper: Reference.
+        needs: Requirements on the data: "gold", "binary" (two classes), "overlap" (workers who share tasks),
+            "predictions" (workers' predictions of the answers of others).
+        can: Capabilities: "confusion" (estimates confusion matrices), "monotone" (the objective never decreases within
+            a stage), "single" (keeps every label when each task has only one), "infer" (inference on its own tasks
+            reproduces its posterior, since a task depends on its workers alone), "prior" (accepts worker estimates of
+            earlier projects), "shard" (works on partitions that need not be in memory together), "interval"
+            (estimates have an interval).
+        takes: Kind of answers that the method is for.
     """
 
     name: str
@@ -39,7 +46,7 @@ def card(
     can: str = "",
     takes: str = "classes",
 ) -> tuple[str, Card]:
-    """A row of a table; `where` is "module:Class", the module below crowdwise.kinds."""
+    """Return an entry of a table of methods; `where` is "module:Class" relative to crowdwise.kinds."""
     return name, Card(
         name,
         f"crowdwise.kinds.{where}",

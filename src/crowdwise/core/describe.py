@@ -1,20 +1,17 @@
-"""What is in a set of annotations, as plain values."""
+"""Summaries of a set of votes as plain values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .votes import Votes
 
-if TYPE_CHECKING:
-    pass
-
 
 def common(votes: Votes[Any]) -> dict[str, Any]:
-    """What votes of every kind have: sizes, answers per task and worker, the graph of who met whom, ledger."""
+    """Facts about votes of any kind: sizes, answers per task and worker, connectivity of the graph, ledger."""
     per_task, per_worker = votes.labels_per_task, votes.labels_per_worker
     return {
         "annotations": len(votes),
@@ -47,7 +44,7 @@ def _spread(values: npt.NDArray[np.int64]) -> dict[str, float]:
 
 
 def _components(votes: Votes[Any]) -> int:
-    """Number of islands in the graph of tasks and workers, those without labels left out."""
+    """Number of connected components of the graph of tasks and workers that have labels."""
     if not len(votes):
         return 0
     from scipy.sparse import coo_array
@@ -56,6 +53,6 @@ def _components(votes: Votes[Any]) -> int:
     size = votes.n_tasks + votes.n_workers
     ones = np.ones(len(votes), dtype=np.int8)
     graph = coo_array((ones, (votes.task, votes.worker + votes.n_tasks)), shape=(size, size))
-    found = connected_components(graph, directed=False, return_labels=True)[1]
-    seen = np.concatenate([votes.labels_per_task > 0, votes.labels_per_worker > 0])
-    return len(np.unique(found[seen]))
+    component = connected_components(graph, directed=False, return_labels=True)[1]
+    has_labels = np.concatenate([votes.labels_per_task > 0, votes.labels_per_worker > 0])
+    return len(np.unique(component[has_labels]))

@@ -1,8 +1,8 @@
-"""What can go wrong: every error says what is wrong, with which value, and what to do, in one sentence."""
+"""Errors and warnings. Each message states in one sentence what is wrong, with which value, and what to do."""
 
 from __future__ import annotations
 
-# What users catch and filter; public under crowdwise.errors and as cw.<name>.
+# Public under crowdwise.errors and as cw.<name>.
 PUBLIC = (
     "ConvergenceWarning",
     "CostWarning",
@@ -26,20 +26,20 @@ class DataError(CrowdwiseError):
 
 
 def unwritable(path: object, error: OSError) -> DataError:
-    """That a file or folder cannot be written, and why; polars and others leave the system's word in the message."""
+    """Return the error for a file or folder that cannot be written, with the reason the system gave."""
     return DataError(f"{path} cannot be written ({error.strerror or ' '.join(str(error).split())[:120]})")
 
 
 class ParameterError(CrowdwiseError):
-    """A hyper-parameter or an option has a value that makes no sense."""
+    """A hyperparameter or an option has an invalid value."""
 
 
 class TrainingError(CrowdwiseError):
-    """Training went wrong: a loss that is not a number, a checkpoint of another run."""
+    """Training failed: a loss that is not a number, or a checkpoint of another run."""
 
 
 class MissingDependencyError(CrowdwiseError):
-    """An optional package is needed for what was asked."""
+    """An optional package is required for the requested operation."""
 
 
 class CrowdwiseWarning(UserWarning):
@@ -47,16 +47,16 @@ class CrowdwiseWarning(UserWarning):
 
 
 class ConvergenceWarning(CrowdwiseWarning):
-    """An iterative method stopped at `max_iter` before its objective settled."""
+    """An iterative method stopped at `max_iter` before its objective converged."""
 
 
 class IdentifiabilityWarning(CrowdwiseWarning):
-    """The data cannot tell what the method wants to know (for instance, one label per task)."""
+    """The data do not identify what the method estimates (for instance, one label per task)."""
 
 
 class CostWarning(CrowdwiseWarning):
-    """All of it would cost too much; the message says which part was done."""
+    """The full computation would be too expensive; the message states which part was done."""
 
 
 class LedgerWarning(CrowdwiseWarning):
-    """Something was left out on the way in, and the ledger says what."""
+    """Some input was left out; the ledger states what."""

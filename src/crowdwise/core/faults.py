@@ -1,4 +1,4 @@
-"""What other libraries raise when a table or a file is not what it should be, and how to say it in short."""
+"""Errors that other libraries raise on malformed tables and files, and their short form."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in short."""
+    """Return the first line of an error of another library."""
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__

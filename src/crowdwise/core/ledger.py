@@ -1,4 +1,4 @@
-"""The ledger: what became of every row that came in.
+"""The ledger: how many rows were read, used and dropped, and why.
 
 rows_in = rows_used + sum(dropped.values()), always; the constructor checks it.
 """
@@ -22,6 +22,12 @@ CONTRADICTION = "contradicted by another row of the same task and worker"
 class Ledger:
     """Accounts for every row.
 
+    Args:
+        rows_in: Rows that were read.
+        rows_used: Rows that became votes.
+        dropped: Number of dropped rows per reason.
+        notes: Notes for the user.
+
     >>> Ledger(rows_in=5, rows_used=4, dropped={"no label": 1}).rows_dropped
     1
     """
@@ -32,18 +38,18 @@ class Ledger:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        kept = {reason: int(n) for reason, n in self.dropped.items() if n}
-        object.__setattr__(self, "dropped", MappingProxyType(kept))
+        dropped = {reason: int(n) for reason, n in self.dropped.items() if n}
+        object.__setattr__(self, "dropped", MappingProxyType(dropped))
         if self.rows_in != self.rows_used + self.rows_dropped:
-            raise AssertionError(f"ledger out of balance: {self.rows_in} in, {self.rows_used} used, {kept} dropped")
+            raise AssertionError(f"ledger out of balance: {self.rows_in} in, {self.rows_used} used, {dropped} dropped")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """How to copy it, also to another process: a mapping proxy cannot say."""
+        """Support copying and pickling, which a mapping proxy does not."""
         return Ledger, (self.rows_in, self.rows_used, dict(self.dropped), self.notes)
 
     @property
     def rows_dropped(self) -> int:
-        """Rows that were not used, over all reasons."""
+        """Total number of dropped rows."""
         return sum(self.dropped.values())
 
     def __add__(self, other: Ledger) -> Ledger:
@@ -56,7 +62,7 @@ class Ledger:
         )
 
     def then(self, later: Ledger) -> Ledger:
-        """What became of the same rows after `later` took in those used here (or so many of them as it says)."""
+        """Return the ledger of both steps, where `later` read the rows that were used here."""
         reasons = dict.fromkeys([*self.dropped, *later.dropped])
         return Ledger(
             rows_in=self.rows_in + later.rows_in - self.rows_used,
@@ -66,7 +72,7 @@ class Ledger:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as written to ledger.json."""
+        """Return plain values, as written to ledger.json."""
         return {
             "rows_in": self.rows_in,
             "rows_used": self.rows_used,

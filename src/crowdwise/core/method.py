@@ -1,4 +1,4 @@
-"""Method: what every aggregator is, whatever kind of answers it takes."""
+"""The base class of all aggregation methods, for any kind of answer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from .result import Result
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """Hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
+    """A method and its hyperparameters; estimates live in the `Result` of `fit`.
+
+    Args:
+        seed: Seed for breaking ties and drawing restarts.
+    """
 
     name: ClassVar[str]
     takes: ClassVar[str] = "classes"
-    # Whether gold calibrates the confidence unless `fit` is told otherwise.
+    # Whether gold calibrates the confidence by default.
     calibrates: ClassVar[bool] = False
     seed: Whole = 0
 
@@ -30,18 +34,22 @@ class Method(ABC):
     def fit(
         self, votes: Any, gold: Any = None, *, prior: Any = None, n_shards: int = 1, callback: Callback | None = None
     ) -> Result:
-        """What these votes say of their tasks and workers.
+        """Estimate the labels and the quality of the workers from votes.
 
-        `gold` is the known truth of some tasks: it stays put and teaches. `prior` is what earlier projects say of the
-        workers. `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
+        Args:
+            votes: The votes, of the kind that the method takes.
+            gold: Known labels of some tasks. They are held fixed and inform the worker estimates.
+            prior: Worker estimates of earlier projects.
+            n_shards: Number of shards to split the work into; the result is the same.
+            callback: Called with the iteration and the objective after each iteration.
         """
 
     def params(self) -> dict[str, Any]:
-        """The hyper-parameters by name."""
+        """Return the hyperparameters by name."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     def warn_unless_settled(self, converged: bool, n_iter: int) -> None:
-        """Say that the fit stopped too early, where it did."""
+        """Warn if the fit stopped before it converged."""
         if not converged:
             warnings.warn(
                 f"{self.name} stopped after {n_iter} iterations before its objective settled; raise max_iter or tol",

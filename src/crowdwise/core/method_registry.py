@@ -1,7 +1,7 @@
-"""The registry of methods: names, where their classes live, what they need and can; from kinds/*/cards.py.
+"""The registry of methods: names, classes, requirements and capabilities, collected from kinds/*/cards.py.
 
-The command line, the docs, the common tests and the benchmarks all read it. A method is tested by being registered,
-and a law is skipped only by a capability that its card does not declare. Nothing heavy is imported to read it.
+The command line, the docs, the common tests and the benchmarks read it. Registering a method makes the common tests
+cover it; a test is skipped only where the card lacks the capability. Reading the registry imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .errors import ParameterError
 
 DEFAULT = "adaptive"
 # The folders of kinds/ that have a table of methods, in the order of `crowdwise methods`.
-TABLES = (
+KINDS = (
     "classes", "numbers", "boxes", "similarities", "triplets", "outlines", "ordered", "probabilities", "sets", "spans",
     "texts", "comparisons", "rankings",
 )  # fmt: skip
@@ -25,21 +25,21 @@ TABLES = (
 
 @cache
 def cards() -> dict[str, Card]:
-    """The cards of all methods by name."""
-    tables = [import_module(f"crowdwise.kinds.{kind}.cards") for kind in TABLES]
-    found: dict[str, Card] = {name: own for table in tables for name, own in table.METHODS.items()}
-    found |= import_module("crowdwise.kinds.classes.cards").GRAPHS
-    return found
+    """Return the cards of all methods by name."""
+    tables = [import_module(f"crowdwise.kinds.{kind}.cards") for kind in KINDS]
+    result: dict[str, Card] = {name: card for table in tables for name, card in table.METHODS.items()}
+    result |= import_module("crowdwise.kinds.classes.cards").GRAPHS
+    return result
 
 
 @cache
 def learners() -> dict[str, Card]:
-    """The cards of the methods that train a model."""
+    """Return the cards of the methods that train a model."""
     return dict(import_module("crowdwise.kinds.classes.learn.cards").LEARNERS)
 
 
 def __getattr__(name: str) -> dict[str, Card]:
-    """CARDS, LEARNERS and METHODS (those for classes): tables that are read when first asked for."""
+    """Provide CARDS, LEARNERS and METHODS (those for classes) as lazily loaded tables."""
     if name == "CARDS":
         return cards()
     if name == "LEARNERS":
@@ -54,7 +54,7 @@ def __dir__() -> list[str]:
 
 
 def learner(name: str) -> Card:
-    """The card of a method that trains a classifier."""
+    """Return the card of a method that trains a classifier."""
     if name not in learners():
         raise ParameterError(
             f"there is no training method {name!r}; `crowdwise methods` lists them" + _nearest(name, learners())
@@ -63,65 +63,78 @@ def learner(name: str) -> Card:
 
 
 def names(takes: str | None = "classes") -> list[str]:
-    """Names of the methods for a kind of answers (None: for any), plug-ins included.
+    """Return the names of the methods for a kind of answers (None: all kinds), including plug-ins.
 
-    A plug-in says what it takes on its card; without a look at it, it counts as one for classes.
+    The card of a plug-in states its kind; when listing methods for classes, plug-ins are included without loading it.
     """
-    own = [name for name, each in cards().items() if takes in (None, each.takes)]
-    return own + [ep.name for ep in _plugins() if takes in (None, "classes") or card(ep.name).takes == takes]
+    built_in = [name for name, card in cards().items() if takes in (None, card.takes)]
+    return built_in + [ep.name for ep in _plugins() if takes in (None, "classes") or card(ep.name).takes == takes]
+
+
+def methods(kind: str | None = None) -> list[str]:
+    """Names of the methods, those of plug-ins included.
+
+    Args:
+        kind: Only the methods for this kind of answer (`"classes"`, `"numbers"`, ...).
+
+    >>> methods("triplets")
+    ['crowd_embedding', 'triplet_embedding']
+    """
+    if kind is not None and kind not in kinds.names():
+        raise ParameterError(f"there is no kind of answers {kind!r}; there are {', '.join(kinds.names())}")
+    return names(kind)
 
 
 def default_for(kind: str) -> str:
-    """The default method of a kind of answers; `default_method` looks at the votes as well."""
+    """Return the default method of a kind of answers; `default_method` also considers the votes."""
     return DEFAULT if kind == "classes" else kinds.get(kind).default
 
 
 def default_method(votes: Any, gold: Any = None) -> str:
-    """The method for these votes and gold answers where none is named: in Python, on the command line, on the server.
+    """Return the default method for these votes and gold answers, in Python, on the command line and on the server.
 
-    It is that of their kind, or what the kind's hook `default_method` chooses: class labels in an order, or of judges
-    that are all models, have others.
+    The kind's hook `default_method` chooses it: ordered classes, and votes of LLM judges alone, have their own.
     """
     chosen: str = votes.kind.hooks.default_method(votes, gold)
     return chosen
 
 
-def register(own: Card) -> Card:
-    """Make a method known from Python; a package does it by an entry point of the group crowdwise.methods."""
-    cards()[own.name] = own
-    return own
+def register(card: Card) -> Card:
+    """Register a method from Python; packages use an entry point of the group crowdwise.methods."""
+    cards()[card.name] = card
+    return card
 
 
 def card(name: str) -> Card:
-    """The card of a method."""
+    """Return the card of a method."""
     if name in cards():
         return cards()[name]
     for plugin in _plugins():
         if plugin.name == name:
-            found = plugin.load().card
-            if isinstance(found, Card):
-                return found
+            loaded = plugin.load().card
+            if isinstance(loaded, Card):
+                return loaded
     raise ParameterError(f"there is no method {name!r}; `crowdwise methods` lists them" + _nearest(name))
 
 
 def get(name: str) -> type[Any]:
-    """The class of a method."""
+    """Return the class of a method."""
     module, _, cls = card(name).where.partition(":")
-    found: type[Any] = getattr(import_module(module), cls)
-    return found
+    class_: type[Any] = getattr(import_module(module), cls)
+    return class_
 
 
 def method(name: str, **params: Any) -> Any:
-    """A method by its registry name.
+    """Create a method by its registry name.
 
     >>> method("wawa", seed=7)
     Wawa(seed=7, ties='split')
     """
     cls = get(name)
-    known = [f.name for f in fields(cls)]
-    for given in params:
-        if given not in known:
-            raise ParameterError(f"{name} has no parameter {given!r}; it has {', '.join(known)}")
+    accepted = [f.name for f in fields(cls)]
+    for param in params:
+        if param not in accepted:
+            raise ParameterError(f"{name} has no parameter {param!r}; it has {', '.join(accepted)}")
     return cls(**params)
 
 
@@ -131,8 +144,8 @@ def _plugins() -> list[Any]:
     return list(entry_points(group="crowdwise.methods"))
 
 
-def _nearest(name: str, among: dict[str, Card] | None = None) -> str:
+def _nearest(name: str, candidates: dict[str, Card] | None = None) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, cards() if among is None else among, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    matches = get_close_matches(name, cards() if candidates is None else candidates, n=1)
+    return f" (did you mean {matches[0]}?)" if matches else ""

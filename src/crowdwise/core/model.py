@@ -1,4 +1,4 @@
-"""Model: what a fit has learnt, fitted and frozen, ready to judge other votes of the same workers."""
+"""The fitted model behind a result, which scores other votes of the same workers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ F8 = npt.NDArray[np.float64]
 
 
 class Model(ABC, Generic[V]):
-    """Votes that a model judges have its workers, by code (see `aligned`); what they say of tasks comes back as arrays
-    of its kind (for classes posterior[task, class])."""
+    """A fitted model. Votes passed to it must use its worker codes (see `aligned`); estimates are arrays of its kind
+    (for classes posterior[task, class])."""
 
     @abstractmethod
     def posterior(self, votes: V) -> Any:
-        """What these votes say of their tasks."""
+        """Return the posterior of the tasks given these votes."""
 
     def without_own(self, votes: V) -> Any:
-        """What everybody else says of the task of each row."""
+        """Return, for each row, the posterior of its task given the votes of all other workers."""
         raise NotImplementedError(f"{type(self).__name__} cannot leave one worker out")
 
     def row_loglik(self, votes: V) -> F8:
-        """Log-likelihood of each row given everybody else's answers to its task."""
+        """Return the log-likelihood of each row given the other workers' answers to its task."""
         raise NotImplementedError(f"{type(self).__name__} has no likelihood of single answers")

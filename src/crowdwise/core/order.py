@@ -1,18 +1,18 @@
-"""Stable orders of integer codes: a counting sort where it pays, numpy elsewhere."""
+"""Stable sorting of integer codes: a counting sort for many rows, numpy for few."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-# Below this many rows numpy's sort is done before numba is even imported.
+# Below this many rows numpy sorts faster than numba is imported.
 COMPILED_FROM = 1_000_000
 
 
 def order_by(
     major: npt.NDArray[np.int32], n_major: int, minor: npt.NDArray[np.int32], n_minor: int
 ) -> npt.NDArray[np.int64] | None:
-    """The stable order by (major, minor); None when the rows are in that order already."""
+    """Return the stable order by (major, minor); None if the rows are sorted already."""
     if len(major) < 2:
         return None
     key_step = np.diff(major)
@@ -20,7 +20,7 @@ def order_by(
         return None
     row_bits = len(major).bit_length()
     if (n_major * n_minor).bit_length() + row_bits < 64:
-        # Key and row number in one integer: numpy sorts these faster than numba is imported.
+        # Key and row number in one integer, which numpy sorts fast.
         key = major.astype(np.int64)
         key *= n_minor
         key += minor
@@ -39,7 +39,7 @@ def order_by(
 
 
 def offsets(codes: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int64]:
-    """Where each code's rows begin in sorted rows: n + 1 places."""
+    """Return the n + 1 offsets at which the rows of each code begin in sorted rows."""
     out = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(codes, minlength=n), out=out[1:])
     return out

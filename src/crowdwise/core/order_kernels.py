@@ -23,5 +23,5 @@ def _counting_order(keys, n):
 
 
 def counting_order(keys: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int64]:
-    """The stable order of integer keys below n, in linear time."""
+    """Return the stable order of integer keys below n, in linear time."""
     return np.asarray(_counting_order(keys, n), dtype=np.int64)

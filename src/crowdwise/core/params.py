@@ -1,10 +1,10 @@
-"""Parameters declared once: the annotation holds type and range; checks, the command line and the docs read it here.
+"""Parameters declared once: the annotation holds type and range for checks, the command line and the docs.
 
     max_iter: Annotated[int, AtLeast(1)] = 500          (which has a name, Count)
     ties: Literal["split", "first"] = "split"
     strength_task: Positive | None = 10.0
 
-`of(target)` reads the parameters of a dataclass or a function into records, once each; nothing is read at import.
+`of(target)` reads the parameters of a dataclass or a function into records, cached; nothing is read at import.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy as np
 from .errors import ParameterError
 
 # ----------------------------------------------------------------
-# Rules for `typing.Annotated`: what a parameter's value must keep to beyond its type. Each can say so in words.
-# Plain classes and no dataclasses: these are made at every start, and a dataclass takes half a millisecond to make.
+# Rules for `typing.Annotated`: constraints on a value beyond its type, with their wording for messages.
+# Plain classes, not dataclasses: they are created at every start, and a dataclass takes half a millisecond to create.
 
 
 class Rule:
-    """`words` follows the name of the type: a whole number of "at least 1"."""
+    """A constraint; `words` follows the name of the type, as in: a whole number of at least 1."""
 
     words: str
 
@@ -41,7 +41,7 @@ class Rule:
         return hash((type(self).__name__, self.words))
 
     def holds(self, value: Any) -> bool:
-        """Whether the value, which is of the right type, is allowed."""
+        """Whether a value of the right type satisfies the rule."""
         raise NotImplementedError
 
 
@@ -105,7 +105,7 @@ class Between(Rule):
 
 
 class Proportions(Rule):
-    """A list of positive numbers that sum to one, `within` what is lost in writing them down."""
+    """A list of positive numbers that sum to one, up to the tolerance `within`."""
 
     words = "of positive numbers that sum to 1"
 
@@ -114,8 +114,8 @@ class Proportions(Rule):
 
     def holds(self, value: Any) -> bool:
         """Whether they do."""
-        given = [float(each) for each in value]
-        return all(each > 0 for each in given) and abs(sum(given) - 1) <= self.within
+        numbers = [float(number) for number in value]
+        return all(number > 0 for number in numbers) and abs(sum(numbers) - 1) <= self.within
 
 
 class Ends(Rule):
@@ -130,7 +130,7 @@ class Ends(Rule):
 
 
 class Note:
-    """No rule but words, with an article, for what a type says too little of: "the name of a method"."""
+    """No rule, but a description with an article where the type alone says too little: "the name of a method"."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -152,27 +152,27 @@ WHOLE_END = 2**63  # what an array of whole numbers holds
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One sort of value: a plain type with its rules, one of some words (`choices`), or a list of an `item`."""
+class ValueType:
+    """A type of values: a plain type with its rules, one of several strings (`choices`), or a list of `item`."""
 
     base: type
     rules: tuple[Rule, ...] = ()
     choices: tuple[Any, ...] = ()
-    item: Kind | None = None
+    item: ValueType | None = None
     length: int | None = None
-    note: str = ""  # what it is, in words, where the type says too little
+    note: str = ""  # description where the type says too little
 
-    def fits(self, value: Any) -> bool:
-        """Whether a value is of this kind and keeps its rules."""
+    def accepts(self, value: Any) -> bool:
+        """Whether a value has this type and satisfies the rules."""
         if not self.is_type(value):
             return False
-        for rule in self.rules:  # noqa: SIM110  (a committee makes several methods a fit: no generators here)
+        for rule in self.rules:  # noqa: SIM110  (generators are slow here, and a committee creates many methods)
             if not rule.holds(value):
                 return False
         return True
 
     def is_type(self, value: Any) -> bool:
-        """Whether a value is of this kind, the rules aside."""
+        """Whether a value has this type, regardless of the rules."""
         if self.choices:
             return isinstance(value, str) and value in self.choices
         if self.base in (int, float):
@@ -186,35 +186,35 @@ class Kind:
             return isinstance(value, self.base)
         if not is_list(value) or (self.length is not None and len(items(value)) != self.length):
             return False
-        # Lists of lists are the method's own to look into: they may be large.
-        return self.item is None or self.item.base is tuple or all(self.item.fits(each) for each in items(value))
+        # Lists of lists are left to the method to check: they may be large.
+        return self.item is None or self.item.base is tuple or all(self.item.accepts(member) for member in items(value))
 
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter: a value of one of its `kinds`, or None where it is `optional`."""
+    """A parameter: a value of one of the types in `kinds`, or None if it is `optional`."""
 
     name: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ValueType, ...]
     default: Any = REQUIRED
     optional: bool = False
 
     def check(self, value: Any) -> None:
-        """Raise one line that says what is wanted, unless the value is allowed."""
+        """Raise a one-line error that states the allowed values, unless the value is one of them."""
         if value is None and self.optional:
             return
         for kind in self.kinds:
-            if kind.fits(value):
+            if kind.accepts(value):
                 return
-        from .paramtext import wanted
+        from .paramtext import expected
 
         shown = " ".join(repr(value).split())
         shown = shown if len(shown) <= 200 else shown[:200] + "…"
-        raise ParameterError(f"{self.name} must be {wanted(self, value)}, got {shown}")
+        raise ParameterError(f"{self.name} must be {expected(self, value)}, got {shown}")
 
 
 def of(target: Any) -> Mapping[str, Param]:
-    """The parameters of a dataclass, of a class's constructor or of a function, by name.
+    """Return the parameters of a dataclass, of a class's constructor or of a function, by name.
 
     >>> @dataclass
     ... class Method:
@@ -226,7 +226,7 @@ def of(target: Any) -> Mapping[str, Param]:
 
 
 def check(instance: Any) -> None:
-    """Check every field of a dataclass's instance; a list is kept as a tuple, as a frozen value must be."""
+    """Check every field of a dataclass instance; lists are stored as tuples, so that the value stays immutable."""
     for name, param in of(type(instance)).items():
         value = getattr(instance, name)
         if not isinstance(value, PLAIN) and is_list(value) and any(kind.base is tuple for kind in param.kinds):
@@ -235,16 +235,16 @@ def check(instance: Any) -> None:
         param.check(value)
 
 
-def check_given(target: Any, given: Mapping[str, Any]) -> None:
-    """Check arguments of a function or of a class's constructor, by name; names that it has not are passed over."""
-    known = of(target)
-    for name, value in given.items():
-        if name in known:
-            known[name].check(value)
+def check_given(target: Any, arguments: Mapping[str, Any]) -> None:
+    """Check arguments of a function or a constructor by name; unknown names are ignored."""
+    params = of(target)
+    for name, value in arguments.items():
+        if name in params:
+            params[name].check(value)
 
 
 def read(name: str, hint: Any, default: Any = REQUIRED) -> Param:
-    """The record that an annotation stands for."""
+    """Return the record of an annotation."""
     kinds, optional = [], False
     for part in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
         if part is NoneType:
@@ -259,31 +259,31 @@ def read(name: str, hint: Any, default: Any = REQUIRED) -> Param:
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value can stand for a list: arrays can, texts and tables cannot."""
+    """Whether a value counts as a list: arrays do, strings and mappings do not."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def items(value: Any) -> list[Any]:
-    """The members of a list, a tuple or an array, as plain values."""
-    found: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
-    return found
+    """Return the members of a list, a tuple or an array as plain values."""
+    members: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
+    return members
 
 
-def _kind(hint: Any) -> Kind:
+def _kind(hint: Any) -> ValueType:
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _ruled(_kind(args[0]), args[1:])
     if origin is Literal:
-        return Kind(str, choices=args)
+        return ValueType(str, choices=args)
     if origin in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Iterable) and len(args) == 1):
         fixed = origin is tuple and Ellipsis not in args
-        return Kind(tuple, item=_kind(args[0]), length=len(args) if fixed else None)
+        return ValueType(tuple, item=_kind(args[0]), length=len(args) if fixed else None)
     base = hint if origin is None else origin
-    known = isinstance(base, type) and base is not Any and not getattr(base, "_is_protocol", False)
-    return Kind(base if known else object)
+    is_class = isinstance(base, type) and base is not Any and not getattr(base, "_is_protocol", False)
+    return ValueType(base if is_class else object)
 
 
-def _ruled(kind: Kind, markers: Iterable[Any]) -> Kind:
+def _ruled(kind: ValueType, markers: Iterable[Any]) -> ValueType:
     for marker in markers:
         if isinstance(marker, Note):
             kind = replace(kind, note=marker.text)
@@ -294,17 +294,19 @@ def _ruled(kind: Kind, markers: Iterable[Any]) -> Kind:
 
 @cache
 def _of(target: Any) -> Mapping[str, Param]:
-    made = isinstance(target, type) and not is_dataclass(target)
-    function = target.__init__ if made else target
+    is_constructor = isinstance(target, type) and not is_dataclass(target)
+    function = target.__init__ if is_constructor else target
     try:
         hints = get_type_hints(function, include_extras=True)
-    except NameError:  # a plug-in's names that only a type checker sees: its values are its own to check
+    except NameError:  # a plug-in's names that only a type checker sees: its values are not checked
         hints = {}
     if is_dataclass(target):
         defaults = {f.name: _default(f) for f in fields(target) if f.init}
     else:
-        told = [p for p in signature(function).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-        defaults = {p.name: p.default for p in told[1 if made else 0 :]}
+        parameters = [
+            p for p in signature(function).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        ]
+        defaults = {p.name: p.default for p in parameters[1 if is_constructor else 0 :]}
     return MappingProxyType({name: read(name, hints.get(name, Any), default) for name, default in defaults.items()})
 
 

@@ -1,4 +1,4 @@
-"""Parameters as text: what is wanted, in words, and what somebody typed, as a value."""
+"""Parameters as text: descriptions of the allowed values, and parsing of typed values."""
 
 from __future__ import annotations
 
@@ -9,42 +9,45 @@ from typing import TYPE_CHECKING, Any
 from .errors import ParameterError
 
 if TYPE_CHECKING:
-    from .params import Kind, Param
+    from .params import Param, ValueType
 
 NAMES: dict[type, str] = {
     int: "whole number", float: "number", str: "text", Mapping: "table of values", object: "anything",
 }  # fmt: skip
-UNREAD = object()
+UNPARSED = object()
 
 
 def describe(param: Param) -> str:
-    """What it takes, for a table.
+    """Describe the allowed values, for a table.
 
     >>> from .params import Count, read
     >>> describe(read("rank", Count | None))
     'whole number, at least 1, or none'
     """
-    said = [*dict.fromkeys(each for kind in param.kinds for each in _described(kind)), *["none"] * param.optional]
-    return _either(said, comma=any("," in each for each in said))
+    alternatives = [
+        *dict.fromkeys(text for kind in param.kinds for text in _described(kind)),
+        *["none"] * param.optional,
+    ]
+    return _either(alternatives, comma=any("," in text for text in alternatives))
 
 
 def shown(value: Any) -> str:
-    """A value as one would type it after `-p name=`."""
+    """Format a value as it is typed after `-p name=`."""
     if isinstance(value, tuple | list):
         return f"({', '.join(map(str, value))})"
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def wanted(param: Param, value: Any) -> str:
-    """What it must be, in a sentence about a value that it must not be."""
-    said = [*dict.fromkeys(each for kind in param.kinds for each in _wanted(kind, value))]
+def expected(param: Param, value: Any) -> str:
+    """Describe the allowed values, in the error about a value that is not allowed."""
+    alternatives = [*dict.fromkeys(text for kind in param.kinds for text in _expected(kind, value))]
     out_of_range = any(kind.is_type(value) for kind in param.kinds)
     none = param.optional and not out_of_range
-    return _either(said + ["None"] * none, comma=none)
+    return _either(alternatives + ["None"] * none, comma=none)
 
 
 def parse(param: Param, text: str) -> Any:
-    """The value that was typed.
+    """Parse a typed value.
 
     >>> from .params import Share, read
     >>> parse(read("level", Share), "0.5")
@@ -52,47 +55,47 @@ def parse(param: Param, text: str) -> Any:
     """
     if param.optional and text.lower() == "none":
         return None
-    found = [value for kind in param.kinds if (value := _read(kind, text)) is not UNREAD]
-    if not found and all(kind.base is Mapping for kind in param.kinds):
+    values = [value for kind in param.kinds if (value := _read(kind, text)) is not UNPARSED]
+    if not values and all(kind.base is Mapping for kind in param.kinds):
         raise ParameterError(f"{param.name} is a table of values, which only Python can give")
-    for value in found:
-        if any(kind.fits(value) for kind in param.kinds):
+    for value in values:
+        if any(kind.accepts(value) for kind in param.kinds):
             return value
-    param.check(found[0] if found else text)
+    param.check(values[0] if values else text)
     return text
 
 
-def _read(kind: Kind, text: str) -> Any:
-    """The text as a value of this kind, whether or not it keeps the rules."""
+def _read(kind: ValueType, text: str) -> Any:
+    """Parse text as a value of this type, regardless of its rules."""
     if kind.base is tuple:
         return _read_list(kind, text)
     if kind.base is bool:
-        return {"true": True, "false": False}.get(text.lower(), UNREAD)
+        return {"true": True, "false": False}.get(text.lower(), UNPARSED)
     if kind.base in (int, float):
         try:
             return kind.base(text)
         except ValueError:
-            return UNREAD
-    return UNREAD if kind.base is Mapping else text
+            return UNPARSED
+    return UNPARSED if kind.base is Mapping else text
 
 
-def _read_list(kind: Kind, text: str) -> Any:
-    """(a, b), [a, b] or a,b as a tuple."""
+def _read_list(kind: ValueType, text: str) -> Any:
+    """Parse (a, b), [a, b] or a,b as a tuple."""
     inner = text.strip()
     if inner[:1] in "([" and inner[-1:] == {"(": ")", "[": "]"}.get(inner[:1]):
         inner = inner[1:-1]
     parts = [part.strip().strip("'\"") for part in inner.split(",") if part.strip()]
     if not parts or kind.item is None or any(mark in part for part in parts for mark in "()[]"):
-        return UNREAD
-    found = tuple(_read(kind.item, part) for part in parts)
-    return UNREAD if UNREAD in found else found
+        return UNPARSED
+    members = tuple(_read(kind.item, part) for part in parts)
+    return UNPARSED if UNPARSED in members else members
 
 
-def _described(kind: Kind) -> list[str]:
+def _described(kind: ValueType) -> list[str]:
     if kind.note:
         return [kind.note.removeprefix("the ").removeprefix("a ").removeprefix("an ")]
     if kind.choices:
-        return [str(each) for each in kind.choices]
+        return [str(choice) for choice in kind.choices]
     if kind.base is bool:
         return ["true", "false"]
     rules = _rules(kind)
@@ -103,17 +106,17 @@ def _described(kind: Kind) -> list[str]:
     return [f"{name}, {rules}" if rules else name]
 
 
-def _wanted(kind: Kind, value: Any) -> list[str]:
+def _expected(kind: ValueType, value: Any) -> list[str]:
     rules = _rules(kind)
     if kind.note:
         return [kind.note]
     if kind.choices:
-        return [repr(each) for each in kind.choices]
+        return [repr(choice) for choice in kind.choices]
     if kind.base is bool:
         return ["true", "false"]
     if kind.base is tuple:
-        such = "(0.5,0.5)" if _item(kind) in (int, float) else "(a,b)"
-        return [f"a list such as {such} {rules}".rstrip()]
+        example = "(0.5,0.5)" if _item(kind) in (int, float) else "(a,b)"
+        return [f"a list such as {example} {rules}".rstrip()]
     if kind.base is int:
         if isinstance(value, int) and not replace(kind, rules=()).is_type(value):
             rules = "of at most 63 bits"
@@ -126,11 +129,11 @@ def _wanted(kind: Kind, value: Any) -> list[str]:
     return [name if kind.base is str else f"a {name}"]
 
 
-def _rules(kind: Kind) -> str:
+def _rules(kind: ValueType) -> str:
     return " and ".join(rule.words for rule in kind.rules)
 
 
-def _item(kind: Kind) -> type:
+def _item(kind: ValueType) -> type:
     return object if kind.item is None else kind.item.base
 
 

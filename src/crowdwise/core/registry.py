@@ -1,4 +1,4 @@
-"""The table of kinds: names to records, loaded when first asked for."""
+"""The registry of kinds of answers, whose modules are loaded on first use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .errors import ParameterError
 if TYPE_CHECKING:
     from .kind import Kind
 
-# What another room does: a function, or "module:function".
-Door = str | Callable[..., Any]
+# A function, or "module:function", which is imported on first use.
+Target = str | Callable[..., Any]
 BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.kind:KIND",
@@ -27,37 +27,39 @@ BUILT_IN = {
     "comparisons": "crowdwise.kinds.comparisons.kind:KIND",
     "rankings": "crowdwise.kinds.rankings.kind:KIND",
 }
+# Former names of kinds in labelling projects, which stored projects may still have.
+FORMER_KINDS = {"same": "similarities", "ranking": "rankings"}
 _KINDS: dict[str, Kind] = {}
 
 
-def resolve(door: Door) -> Callable[..., Any]:
-    """The function behind "module:function"."""
-    if not isinstance(door, str):
-        return door
-    module, _, name = door.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+def resolve(target: Target) -> Callable[..., Any]:
+    """Return the function that "module:function" names."""
+    if not isinstance(target, str):
+        return target
+    module, _, name = target.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
 
 
 def register(kind: Kind) -> Kind:
-    """Make a kind known; of one name the later one counts."""
+    """Register a kind; it replaces an earlier one of the same name."""
     _KINDS[kind.name] = kind
     return kind
 
 
 def get(name: str) -> Kind:
-    """The kind of this name."""
+    """Return the kind of this name."""
     if name not in _KINDS:
-        where = BUILT_IN.get(name) or _plugged_in().get(name)
-        if where is None:
+        entry = BUILT_IN.get(name) or _plugged_in().get(name)
+        if entry is None:
             raise ParameterError(f"there is no kind of answers {name!r}; there are {', '.join(names())}")
-        module, _, attribute = where.partition(":")
+        module, _, attribute = entry.partition(":")
         register(getattr(import_module(module), attribute))
     return _KINDS[name]
 
 
 def names() -> list[str]:
-    """All kinds, those of plug-ins included."""
+    """Return the names of all kinds, including plug-ins."""
     return list(dict.fromkeys([*BUILT_IN, *_KINDS, *_plugged_in()]))
 
 

@@ -1,4 +1,4 @@
-"""Result: what a method found. An estimate of every task, a picture of every worker, names; saving and loading."""
+"""Result: the estimates of a fit for every task and every worker, with saving and loading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .estimate import Estimate, WorkerPicture
+from .estimate import Estimate, WorkerSummary
 from .kind import Kind
 from .model import Model
 from .registry import get, resolve
@@ -23,13 +23,20 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 F8 = npt.NDArray[np.float64]
-_NOTHING = object()  # what None is not: an attribute may be None
+_MISSING = object()  # distinct from None, which an attribute may be
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
-    """How a fit went: `trace` is the objective of each iteration; it never falls within a `stage` (of none: one stage).
-    `extra` holds what else a method has to tell."""
+class FitTrace:
+    """The course of a fit.
+
+    Attributes:
+        trace: Objective of each iteration; it never decreases within a stage.
+        stage: Stage of each iteration (empty: a single stage).
+        n_iter: Number of iterations.
+        converged: Whether the fit converged.
+        extra: Further outputs of the method, by name.
+    """
 
     trace: F8 = field(default_factory=lambda: np.empty(0))
     stage: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -37,20 +44,30 @@ class Course:
     converged: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def course(self) -> dict[str, Any]:
-        """The same by name, a stage for every entry of the trace."""
-        told = {each.name: getattr(self, each.name) for each in fields(Course)}
-        return told | {"stage": self.stage if len(self.stage) else np.zeros(len(self.trace), dtype=np.int64)}
+    def trace_fields(self) -> dict[str, Any]:
+        """Return these fields by name, with a stage for every entry of the trace."""
+        values = {f.name: getattr(self, f.name) for f in fields(FitTrace)}
+        return values | {"stage": self.stage if len(self.stage) else np.zeros(len(self.trace), dtype=np.int64)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Course):
-    """What one fit found, for any kind of answer.
+class Result(FitTrace):
+    """The result of a fit, for any kind of answer.
 
-    What `estimate` (of the tasks) and `picture` (of the workers) hold is an attribute of the result too: for classes
-    posterior, labels, confidence, class_prior; skill, confusion; for numbers mean, low, high; bias, spread.
-    `gold[task]` marks the tasks whose truth the fit was given (None: it was given none); nothing that judges the result
-    counts them. `trace` is the objective of each iteration; it never falls within a `stage`.
+    The attributes of `estimate` and `worker_summary` are also attributes of the result: for classes posterior, labels,
+    confidence, class_prior, skill, confusion; for numbers mean, low, high, bias, spread.
+
+    Attributes:
+        method: Name of the method.
+        params: Its hyperparameters.
+        tasks: The tasks, in the order of all task arrays.
+        workers: The workers, in the order of all worker arrays.
+        estimate: Estimates of the tasks.
+        worker_summary: Estimates of the workers.
+        labels_per_task: Number of answers of each task.
+        labels_per_worker: Number of answers of each worker.
+        gold: Marks the tasks whose truth was given to the fit (None: no gold); scores of the result leave them out.
+        versions: Versions of the packages that computed the result.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["cat", "cat", "dog"])
@@ -63,7 +80,7 @@ class Result(Course):
     tasks: pl.Series
     workers: pl.Series
     estimate: Estimate
-    picture: WorkerPicture
+    worker_summary: WorkerSummary
     labels_per_task: npt.NDArray[np.int64]
     labels_per_worker: npt.NDArray[np.int64]
     gold: npt.NDArray[np.bool_] | None = None
@@ -71,29 +88,29 @@ class Result(Course):
 
     def __post_init__(self) -> None:
         self.estimate.freeze()
-        self.picture.freeze()
+        self.worker_summary.freeze()
         for value in [*vars(self).values(), *self.extra.values()]:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
     def __getattr__(self, name: str) -> Any:
-        """What the estimate or the workers' picture has of this name."""
+        """Look the attribute up in the estimate and the worker summary."""
         if not name.startswith("_") and name not in Result.__dataclass_fields__:
-            for part in (self.estimate, self.picture):
-                found = getattr(part, name, _NOTHING)
-                if found is not _NOTHING:
-                    return found
-            raise AttributeError(f"a result of {self.kind.people} has no {name!r}")
+            for part in (self.estimate, self.worker_summary):
+                value = getattr(part, name, _MISSING)
+                if value is not _MISSING:
+                    return value
+            raise AttributeError(f"a result of {self.kind.display_name} has no {name!r}")
         raise AttributeError(name)
 
     def __dir__(self) -> list[str]:
-        """Attributes of the result, and those that the estimate and the workers' picture lend it."""
-        lent = {name for part in self._lenders() for name in dir(part) if not name.startswith("_")}
-        return sorted({*super().__dir__(), *Result.__dataclass_fields__, *lent})
+        """List the attributes of the result, its estimate and its worker summary."""
+        attributes = {name for part in self._attribute_sources() for name in dir(part) if not name.startswith("_")}
+        return sorted({*super().__dir__(), *Result.__dataclass_fields__, *attributes})
 
-    def _lenders(self) -> tuple[Any, ...]:
-        """Whose attributes are attributes of the result."""
-        return self.estimate, self.picture
+    def _attribute_sources(self) -> tuple[Any, ...]:
+        """Return the objects whose attributes the result forwards."""
+        return self.estimate, self.worker_summary
 
     def __repr__(self) -> str:
         return (
@@ -102,53 +119,54 @@ class Result(Course):
         )
 
     def _repr_html_(self) -> str:
-        shown: str = self.kind.hooks.result_html(self)
-        return shown
+        html: str = self.kind.hooks.result_html(self)
+        return html
 
     @property
     def kind(self) -> Kind:
-        """What kind of answers the tasks have."""
+        """The kind of the answers."""
         return get(self.estimate.kind)
 
     @property
     def plot(self) -> Any:
-        """Plots on matplotlib. Of classes `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`; of
+        """Plots on matplotlib: of classes `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`; of
         numbers `.workers()`, `.estimates(truth)`; of orders `.leaderboard()`, of triplets `.map()`, of same or
         different `.clusters()`, of spans `.tags()`, of boxes and outlines `.picture(task)`; of all `.workers()`."""
         return self.kind.hooks.plots(self)
 
     @property
     def expected_accuracy(self) -> tuple[float, float, float] | None:
-        """(mean, low, high): share of right labels, gold apart, with a 90 % interval; None where nobody learnt it.
+        """(mean, low, high): expected share of right labels without gold, and its 90 % interval; None if not estimated.
 
-        With gold it is measured; without, the default method has it from many crowds with known truth. The mean
-        confidence of other methods is their own claim, mostly too high.
+        With gold it is measured; without, the default method estimates it from many crowds with known truth. The mean
+        confidence of other methods is uncalibrated and mostly too high.
         """
-        found = self.extra.get("expected_accuracy")
-        return None if found is None else (float(found["mean"]), float(found["low"]), float(found["high"]))
+        accuracy = self.extra.get("expected_accuracy")
+        return None if accuracy is None else (float(accuracy["mean"]), float(accuracy["low"]), float(accuracy["high"]))
 
     @cached_property
     def model(self) -> Model[Any] | None:
-        """What the fit has learnt, ready to judge other votes; None where the method keeps nothing that could."""
+        """The fitted model, which scores other votes; None if the method has none."""
         return self.kind.hooks.model(self)
 
     # ---------------------------------------------------------------- tables
     def to_table(self) -> pl.DataFrame:
-        """One row a task: task, what is believed of it, the number of its answers; `can_ship` where that was decided
-        (`scoring.trust.at_error`), null where nobody knows."""
+        """Return one row per task: task, its estimate, the number of its answers, and `can_ship` where it was decided
+        (`scoring.trust.at_error`; null if unknown)."""
         table = pl.DataFrame({"task": self.tasks, **self.estimate.table(self.labels_per_task)})
         ships = self.extra.get("can_ship")
         return table if ships is None else table.with_columns(can_ship=pl.Series(ships).fill_nan(None).cast(pl.Boolean))
 
     def worker_table(self) -> pl.DataFrame:
-        """One row a worker: worker, n_labels, and their picture (for classes skill with its 95 % interval)."""
-        return pl.DataFrame({"worker": self.workers, "n_labels": self.labels_per_worker, **self.picture.table()})
+        """Return one row per worker: worker, n_labels, and the estimates (for classes skill with its 95 % interval)."""
+        return pl.DataFrame({"worker": self.workers, "n_labels": self.labels_per_worker, **self.worker_summary.table()})
 
     def confusion_table(self) -> pl.DataFrame:
-        """One row a cell: worker, true, observed, p, n (expected number of labels); empty without a confusion.
+        """Return the confusion matrices, one row per cell: worker, true, observed, p, n (expected number of labels).
 
-        p agrees with n: it is `confusion`, the model's own, or, where that contradicts the counts by more than sampling
-        error (a model with too few parameters to represent them), it is estimated from the counts (`shown_confusion`).
+        The table is empty if the method estimates none. p is the model's `confusion`, unless it contradicts the counts
+        by more than sampling error (a model with too few parameters to represent them); then it is estimated from the
+        counts (`shown_confusion`).
         """
         m, k = len(self.workers), len(self.classes)
         shown = self.shown_confusion
@@ -167,43 +185,46 @@ class Result(Course):
             }
         )
 
-    # Whether the tasks lie in parts on disk.
+    # Whether the tasks lie in partitions on disk.
     in_parts: ClassVar[bool] = False
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return len(self.tasks)
 
     def scan(self) -> pl.LazyFrame:
-        """`to_table`, to be asked for what is wanted of it: of a result in parts it is read as it is asked."""
+        """Return `to_table` as a lazy frame; a partitioned result is read as the query needs it."""
         return self.to_table().lazy()
 
     def for_tasks(self, tasks: Any) -> Result:  # noqa: ARG002
-        """The result as far as these tasks go: itself, unless its tasks lie in parts on disk."""
+        """Return the result for these tasks: itself, unless its tasks lie in partitions on disk."""
         return self
 
     # ---------------------------------------------------------------- new tasks, saving, loading
     def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
-        """What the same workers' answers say of new tasks, with everything learnt held fixed.
+        """Estimate the labels of new tasks from answers of the same workers, with the fitted parameters held fixed.
 
-        `unknown_workers="average"` treats workers never seen before as the crowd's average worker.
+        Args:
+            annotations: Votes on the new tasks.
+            unknown_workers: What to do with workers who were not in the fit: "error", or "average" to treat them as the
+                average worker.
         """
-        found: Result = self.kind.hooks.infer(self, annotations, unknown_workers)
-        return found
+        result: Result = self.kind.hooks.infer(self, annotations, unknown_workers)
+        return result
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Write result.json, arrays.npz and the vocabularies; never over existing files without `force`."""
+        """Write result.json, arrays.npz and the vocabularies; existing files are replaced only with `force`."""
         resolve("crowdwise.io.result_files:save")(self, Path(folder), force=force)
 
     @staticmethod
     def load(folder: str | Path) -> Result:
-        """Read what `save` (or `crowdwise aggregate -o`) wrote."""
-        found: Result = resolve("crowdwise.io.result_files:load")(Path(folder))
-        return found
+        """Load what `save` (or `crowdwise aggregate -o`) wrote."""
+        result: Result = resolve("crowdwise.io.result_files:load")(Path(folder))
+        return result
 
     if TYPE_CHECKING:
-        # What results of classes have through __getattr__.
+        # Attributes that results of classes have through __getattr__.
         def facts(self) -> dict[str, Any]: ...  # noqa: D102
         @property
         def posterior(self) -> F8: ...  # noqa: D102
@@ -236,7 +257,7 @@ class Result(Course):
 
 
 def versions() -> dict[str, str]:
-    """What a result was made with."""
+    """Return the versions that a result was computed with."""
     package: ModuleType = sys.modules["crowdwise"]
     return {
         "crowdwise": package.__version__,

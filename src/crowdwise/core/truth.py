@@ -1,4 +1,4 @@
-"""Known answers of tasks, in whatever way somebody wrote them down."""
+"""True labels of tasks, from a mapping or any table."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from .intake.frames import to_polars
 from .vocabulary import Codes, as_series, lookup, quote
 
 
-def truth_table(truth: Any, columns: Sequence[str] = ("label",), like: Sequence[str] = ()) -> pl.DataFrame:
-    """A mapping, or a table with a column task and these `columns`, as a polars table with each task once.
+def truth_table(truth: Any, columns: Sequence[str] = ("label",), aliases: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the truth as a polars table with each task once.
 
-    A single column may also be called by one of the names in `like`.
+    Args:
+        truth: A mapping task -> label, or a table with a column `task` and these `columns`.
+        columns: Columns of the answer.
+        aliases: Other names that a single column may have.
     """
     names = list(columns)
     if isinstance(truth, Mapping):
@@ -29,32 +32,34 @@ def truth_table(truth: Any, columns: Sequence[str] = ("label",), like: Sequence[
     else:
         frame = to_polars(truth)
         if len(names) == 1 and names[0] not in frame.columns:
-            other = next((name for name in like if name in frame.columns), None)
+            other = next((name for name in aliases if name in frame.columns), None)
             frame = frame if other is None else frame.rename({other: names[0]})
         for name in ("task", *names):
             if name not in frame.columns:
                 raise DataError(f"the truth has no column {name!r}; it has {', '.join(frame.columns)}")
         frame = frame.select(as_series(frame["task"], "task"), *(_values(frame[name], name) for name in names))
     frame = frame.drop_nulls().unique(maintain_order=True)
-    twice = frame.filter(frame["task"].is_duplicated())["task"].unique(maintain_order=True)
-    if len(twice):
-        raise DataError(f"{len(twice)} tasks have two different true labels: {quote(twice)}; keep one of them")
+    contradicted = frame.filter(frame["task"].is_duplicated())["task"].unique(maintain_order=True)
+    if len(contradicted):
+        raise DataError(
+            f"{len(contradicted)} tasks have two different true labels: {quote(contradicted)}; keep one of them"
+        )
     return frame
 
 
 def place_gold(table: pl.DataFrame, tasks: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Codes of the gold tasks, and which of them are among the tasks; the others are left out with a warning."""
-    task, known = lookup(tasks, table["task"])
-    if not known.all():
-        strangers = table["task"].filter(~pl.Series(known))
-        if len(strangers) == len(table):
-            raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(strangers)})")
+    """Return the codes of the gold tasks, and which of them are among the tasks; warn about the others."""
+    task, is_known = lookup(tasks, table["task"])
+    if not is_known.all():
+        unknown = table["task"].filter(~pl.Series(is_known))
+        if len(unknown) == len(table):
+            raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(unknown)})")
         warnings.warn(
-            f"{len(strangers)} gold tasks have no annotations and are left out: {quote(strangers)}",
+            f"{len(unknown)} gold tasks have no annotations and are left out: {quote(unknown)}",
             LedgerWarning,
             stacklevel=4,
         )
-    return task, known
+    return task, is_known
 
 
 def _values(values: Any, name: str) -> pl.Series:

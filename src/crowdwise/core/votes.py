@@ -1,4 +1,4 @@
-"""Votes: rows of (task, worker, answer) as integer codes, whatever kind of answer it is, and the verbs on rows."""
+"""Votes: rows of (task, worker, answer) as integer codes, for any kind of answer, and operations on them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ F8 = npt.NDArray[np.float64]
 class Votes(Coded[A], Generic[A]):
     """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
 
-    `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
-    name; `links` (task, other, weight) says which tasks belong together, `about_rows` has a row a vote (repeat, prompt,
-    order, cost). They travel with the rows.
+    Side tables are kept when rows are selected or appended.
+
+    Attributes:
+        about_tasks: Further columns about tasks (text, url, ...).
+        about_workers: Further columns about workers (group, family, cost, ...).
+        about_rows: One row per vote (repeat, prompt, order, cost).
+        links: Links between tasks that belong together (task, other, weight).
     """
 
     about_tasks: SideTable = None
@@ -66,7 +70,7 @@ class Votes(Coded[A], Generic[A]):
 
     @property
     def kind(self) -> Kind:
-        """What kind of answers these are."""
+        """The kind of the answers."""
         return get(self.answers.kind)
 
     def __repr__(self) -> str:
@@ -81,17 +85,17 @@ class Votes(Coded[A], Generic[A]):
 
     @property
     def numbers(self) -> dict[str, F8]:
-        """What the rows carry besides their answer: weight, time, duration (both in seconds), confidence."""
+        """Numbers of the rows besides their answer: weight, time, duration (both in seconds), confidence."""
         return {name: getattr(self, name) for name in NUMBERS if getattr(self, name) is not None}
 
     @property
     def n_tasks(self) -> int:
-        """Number of tasks, those without answers included."""
+        """Number of tasks, including those without answers."""
         return len(self.tasks)
 
     @property
     def n_workers(self) -> int:
-        """Number of workers, those without answers included."""
+        """Number of workers, including those without answers."""
         return len(self.workers)
 
     @cached_property
@@ -121,12 +125,12 @@ class Votes(Coded[A], Generic[A]):
 
     @property
     def single_label(self) -> bool:
-        """Whether no task has more than one answer: then nothing can be learnt about the workers."""
+        """Whether no task has more than one answer, so that nothing can be learnt about the workers."""
         return len(self) > 0 and int(self.labels_per_task.max()) <= 1
 
-    # ---------------------------------------------------------------- verbs, each returns a new object
+    # ---------------------------------------------------------------- operations, each returns a new object
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The rows of a mask or of ascending row numbers, with the same vocabularies."""
+        """Select rows by a mask or by ascending row numbers; the vocabularies are kept."""
         pick = np.flatnonzero(rows) if rows.dtype == bool else rows
         numbers: dict[str, Any] = {name: values[pick] for name, values in self.numbers.items()}
         return replace(
@@ -140,14 +144,19 @@ class Votes(Coded[A], Generic[A]):
         )
 
     def select(self, *, tasks: Iterable[Any] | None = None, workers: Iterable[Any] | None = None) -> Self:
-        """Only these tasks and workers, by name; their vocabularies shrink with them."""
+        """Select tasks and workers by name; the vocabularies are reduced to them.
+
+        Args:
+            tasks: Tasks to keep (default: all).
+            workers: Workers to keep (default: all).
+        """
         keep = np.ones(len(self), dtype=bool)
         vocabularies: dict[str, Any] = {"tasks": self.tasks, "workers": self.workers}
-        for name, wanted, codes in (("tasks", tasks, self.task), ("workers", workers, self.worker)):
-            if wanted is None:
+        for name, names, codes in (("tasks", tasks, self.task), ("workers", workers, self.worker)):
+            if names is None:
                 continue
             member = np.zeros(len(vocabularies[name]), dtype=bool)
-            member[codes_of(vocabularies[name], wanted, name)] = True
+            member[codes_of(vocabularies[name], names, name)] = True
             keep &= member[codes]
             vocabularies[name] = vocabularies[name].filter(pl.Series(member))
         part = self.take(keep)
@@ -161,7 +170,7 @@ class Votes(Coded[A], Generic[A]):
         )
 
     def among(self, tasks: npt.NDArray[np.bool_], workers: npt.NDArray[np.bool_]) -> Self:
-        """The rows between these tasks and workers, by masks, over the vocabularies that remain."""
+        """Select tasks and workers by masks; the vocabularies are reduced to them."""
         part = self.take(tasks[self.task] & workers[self.worker])
         task, worker = ((np.cumsum(mask) - 1).astype(np.int32) for mask in (tasks, workers))
         return replace(
@@ -175,20 +184,26 @@ class Votes(Coded[A], Generic[A]):
     def split(
         self, fraction: float, *, by: Literal["annotation", "task"] = "annotation", seed: int = 0
     ) -> tuple[Self, Self]:
-        """(kept, held out): a random `fraction` of the rows, or of the tasks, is held out."""
+        """Split the votes at random into (kept, held out).
+
+        Args:
+            fraction: Fraction that is held out.
+            by: Whether to hold out single annotations or whole tasks.
+            seed: Seed of the draw.
+        """
         if not 0 <= fraction <= 1:
             raise ParameterError(f"fraction must be between 0 and 1, got {fraction}")
         if by not in ("annotation", "task"):
             raise ParameterError(f"by must be 'annotation' or 'task', got {by!r}")
         rng = np.random.default_rng(seed)
         n = len(self) if by == "annotation" else self.n_tasks
-        out = np.zeros(n, dtype=bool)
-        out[rng.permutation(n)[: round(fraction * n)]] = True
-        rows = out if by == "annotation" else out[self.task]
+        held_out = np.zeros(n, dtype=bool)
+        held_out[rng.permutation(n)[: round(fraction * n)]] = True
+        rows = held_out if by == "annotation" else held_out[self.task]
         return self.take(~rows), self.take(rows)
 
     def shards(self, n: int) -> list[Self]:
-        """At most n runs of consecutive tasks with about equally many rows; the workers are shared."""
+        """Split the votes into at most n runs of consecutive tasks of about equally many rows; workers are shared."""
         if n < 1:
             raise ParameterError(f"the number of shards must be at least 1, got {n}")
         cuts = np.searchsorted(self.task_offsets, np.linspace(0, len(self), n + 1)[1:-1])
@@ -200,34 +215,41 @@ class Votes(Coded[A], Generic[A]):
         return replace(part, task=part.task - np.int32(lo), tasks=self.tasks[lo:hi])
 
     def append(self, other: Self, *, duplicates: Duplicates = "error") -> Self:
-        """Both sets of rows over the union of the vocabularies. Rows of a side without weights weigh 1; of a side
-        without times, durations or confidences they have none."""
+        """Append votes, over the union of the vocabularies.
+
+        Args:
+            other: Votes to append. Where only one set has weights, the rows of the other weigh 1; missing times,
+                durations and confidences stay missing.
+            duplicates: What to do when a worker gave a task different answers: "error", "first", "last" or "keep".
+        """
         from .append import append
 
         return append(self, other, duplicates)
 
     def about(self, *, tasks: Any = None, workers: Any = None) -> Self:
-        """The same votes with what else is known of tasks or workers: a table with a column `task` or `worker`.
+        """Attach tables about tasks or workers; values replace earlier ones of the same column.
 
-        What was known before stays; where both speak of one thing, the later one is believed.
+        Args:
+            tasks: Table with a column `task`.
+            workers: Table with a column `worker`.
         """
         from .side_tables import joined, side_table
 
-        given: dict[str, Any] = {}
+        tables: dict[str, Any] = {}
         if tasks is not None:
-            given["about_tasks"] = joined(self.about_tasks, side_table(tasks, "task", self.tasks))
+            tables["about_tasks"] = joined(self.about_tasks, side_table(tasks, "task", self.tasks))
         if workers is not None:
-            given["about_workers"] = joined(self.about_workers, side_table(workers, "worker", self.workers))
-        return replace(self, **given)
+            tables["about_workers"] = joined(self.about_workers, side_table(workers, "worker", self.workers))
+        return replace(self, **tables)
 
     def linked(self, links: Any) -> Self:
-        """The same votes with links between tasks: a table of two columns of tasks and, if there is one, of weights."""
+        """Attach links between tasks: a table with two columns of tasks and an optional third column of weights."""
         from .side_tables import link_table
 
         return replace(self, links=link_table(links))
 
     def to_frame(self) -> pl.DataFrame:
-        """The rows with the user's own ids and answers again."""
+        """Return the rows as a polars frame with the user's ids and answers."""
         columns: Mapping[str, pl.Series] = {
             "task": self.tasks.gather(self.task),
             "worker": self.workers.gather(self.worker),
@@ -237,13 +259,13 @@ class Votes(Coded[A], Generic[A]):
         return frame if self.about_rows is None else frame.hstack(self.about_rows)
 
     def describe(self) -> dict[str, Any]:
-        """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""
+        """Summarise the data as plain values: sizes, overlap, graph, agreement, ledger."""
         described: dict[str, Any] = self.kind.hooks.describe(self)
         return described
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that cannot be written through; what the caller gave stays writable for them."""
+    """Return a read-only view; the caller's array stays writable."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -1,4 +1,4 @@
-"""Standard data sets, read from a local folder: crowdwise ships none, since most state no licence.
+"""Standard data sets, read from a local folder; none is distributed with crowdwise, since most state no licence.
 
 >>> from crowdwise import datasets
 >>> datasets.card("bluebird").licence

@@ -1,7 +1,7 @@
-"""The catalogue: which standard data sets are known, what is in them, where they come from, under which terms.
+"""The catalogue of standard data sets: their sizes, sources and licences.
 
-The sets themselves are not part of crowdwise; their cards lie in catalogue.csv. Sizes count the rows of the labels
-file, before repeats are resolved; the checksum is that of the unpacked labels file.
+The data sets are not part of crowdwise; catalogue.csv holds their metadata. Sizes count the rows of the labels file,
+before repeats are resolved; the checksum is that of the decompressed labels file.
 """
 
 from __future__ import annotations
@@ -19,10 +19,21 @@ Kind = Literal["truth", "subjective", "no truth"]
 
 @dataclass(frozen=True)
 class Card:
-    """What is known of a data set.
+    """Metadata of a data set.
 
-    `kind`: "truth" (known independently of the labels), "subjective" (the truth file is an aggregate of the labels
-    themselves, so that accuracy only tells how far a method is from the majority), or "no truth".
+    Attributes:
+        name: Name of the set and its folder.
+        kind: "truth" (known independently of the labels), "subjective" (the truth file is an aggregate of the labels
+            themselves, so that accuracy only measures the distance of a method from the majority), or "no truth".
+        n_tasks: Number of tasks.
+        n_workers: Number of workers.
+        n_labels: Number of rows of the labels file.
+        n_classes: Number of classes.
+        sha256: Checksum of the decompressed labels file.
+        about: Description.
+        source: Where the set comes from.
+        licence: Its licence.
+        duplicates: How to resolve repeated labels.
     """
 
     name: str
@@ -49,14 +60,14 @@ def _cards() -> dict[str, Card]:
 
 CATALOGUE: dict[str, Card] = _cards()
 
-# The sets of the figures in docs/: keep to them to compare with those.
+# The sets of the figures in docs/, for comparable results.
 FIRST: tuple[str, ...] = (
     "bluebird", "dog", "web", "rte", "temp", "wsd", "trec", "sp", "sp_amt", "labelme", "music", "imagenet15",
     "relevance4", "restaurant", "cf", "zencrowd_in", "facteval", "cifar10n",
 )  # fmt: skip
 
-# Truth known independently of the crowd. The _text sets are left out, since they repeat rte and sp, and so are sets
-# that are there for what else they hold (groups, durations, guesses about others). For related crowds see FAMILIES.
+# Sets whose truth is known independently of the crowd, without the _text sets, which repeat rte and sp, and sets that
+# are included for other columns (groups, durations, predictions of others' answers). For related crowds see FAMILIES.
 INDEPENDENT: tuple[str, ...] = (
     *FIRST,
     "abc3", "adult", "aircrowd6", "cdr_abstract", "cf_amt", "chexpert", "crows", "duchenne", "ducks",
@@ -80,8 +91,8 @@ _KIN: dict[str, tuple[str, ...]] = {
     "medicine": ("ebm_appendicitis", "chexpert", "mrmc_vandyke"),
 }
 
-# Every set's family: sets that share tasks, workers or a kind of question, and so have to be left out together when
-# something is chosen on the other sets. Most sets are a family of their own, by their own name.
+# The family of every set: sets that share tasks, workers or a type of question, which must be held out together in
+# cross-validation over sets. Most sets form their own family, of the same name.
 FAMILIES: Mapping[str, str] = {name: name for name in CATALOGUE} | {
     name: family for family, members in _KIN.items() for name in members
 }

@@ -28,9 +28,16 @@ VARIABLE = "CROWDWISE_DATA"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A loaded data set: its annotations, its truth (a table task, label, or None), its terms and its source.
+    """A loaded data set.
 
-    The truth may name tasks without annotations (a test part) and leave out tasks that have some.
+    Attributes:
+        name: Name of the set.
+        annotations: The labels.
+        truth: A table task, label, or None. It may contain tasks without annotations (a test set) and lack tasks that
+            have some.
+        licence: Licence of the set.
+        source: Where the set comes from.
+        folder: The folder that it was read from.
     """
 
     name: str
@@ -42,7 +49,7 @@ class Dataset:
 
     @cached_property
     def features(self) -> dict[str, npt.NDArray[Any]] | None:
-        """The arrays of features.npz by name (train_task, train_x, test_x, ...), read when first asked for."""
+        """The arrays of features.npz by name (train_task, train_x, ...), read on first access; None without it."""
         path = self.folder / "features.npz"
         if not path.is_file():
             return None
@@ -54,7 +61,7 @@ class Dataset:
 
 
 def names() -> list[str]:
-    """The catalogued sets.
+    """Return the names of the catalogued sets.
 
     >>> names()[:3]
     ['abc3', 'adult', 'aircrowd6']
@@ -63,7 +70,7 @@ def names() -> list[str]:
 
 
 def card(name: str) -> Card:
-    """What is known of a set without reading it.
+    """Return the metadata of a set without reading it.
 
     >>> card("rte").n_workers
     164
@@ -76,7 +83,7 @@ def card(name: str) -> Card:
 
 
 def family(name: str) -> str:
-    """The family of a set: leave a whole family out to test what was chosen on the other sets.
+    """Return the family of a set; hold out a whole family to test choices made on the other sets.
 
     >>> family("rte"), family("wsd"), family("dog")
     ('language', 'language', 'dog')
@@ -85,11 +92,15 @@ def family(name: str) -> str:
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:
-    """A catalogued set from the folder that holds one folder per set; default: environment variable CROWDWISE_DATA.
+    """Load a catalogued set from a local folder.
 
-    Each set's folder holds labels.csv or labels.csv.gz (task, worker, label), and perhaps truth.csv (task, label) and
-    features.npz. Either table may have more columns. A labels file other than the catalogued one is loaded all the
-    same, with a warning.
+    Each set's folder holds labels.csv or labels.csv.gz (task, worker, label), and optionally truth.csv (task, label)
+    and features.npz. Tables may have more columns. A labels file that differs from the catalogued one is loaded with a
+    warning.
+
+    Args:
+        name: Name of the set.
+        folder: Folder with one folder per set (default: environment variable CROWDWISE_DATA).
     """
     about = card(name)
     home = _home(folder) / name
@@ -112,19 +123,21 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
 
 
 def _truth(path: Path) -> pl.DataFrame:
-    """The true classes; in a catalogued set one called "none" is meant."""
+    """Read the true classes; a class called "none" is intended in the catalogued sets."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*reads like a missing value", LedgerWarning)
         return read_truth(path)
 
 
 def _home(folder: str | Path | None) -> Path:
-    given = os.environ.get(VARIABLE) if folder is None else folder
-    if not given:
+    path_name = os.environ.get(VARIABLE) if folder is None else folder
+    if not path_name:
         raise DataError(f"no folder of data sets is known; pass folder= or set the environment variable {VARIABLE}")
-    path = Path(given)
+    path = Path(path_name)
     if not path.is_dir():
-        raise DataError(f"{path} is no folder; pass folder= or set {VARIABLE} to the folder that holds the data sets")
+        raise DataError(
+            f"{path} is not a folder; pass folder= or set {VARIABLE} to the folder that holds the data sets"
+        )
     return path
 
 
@@ -136,7 +149,7 @@ def _labels_file(home: Path, name: str) -> Path:
 
 
 def _checksum(path: Path) -> str:
-    """Of the unpacked file: packing it again changes the bytes but not the data."""
+    """Return the checksum of the decompressed file, which does not depend on the compression."""
     try:
         raw = path.read_bytes()
         return hashlib.sha256(gzip.decompress(raw) if path.suffix == ".gz" else raw).hexdigest()

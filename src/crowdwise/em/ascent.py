@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.callback import Callback
-from .journal import Notes, notes
+from .journal import LoopCheckpoint, loop_checkpoint
 
 F8 = npt.NDArray[np.float64]
 MEMORY = 10
@@ -68,17 +68,17 @@ def climb(
     all classes have changed their names. Within a journal it is kept: an ascent that was killed goes on to the same
     bits.
     """
-    kept = notes()
+    checkpoint = loop_checkpoint()
     memory: deque[Step] = deque(maxlen=MEMORY)
-    x, at, trace, converged = _resumed(kept, memory) or _begun(objective, start)
+    x, point, trace, converged = _resumed_state(checkpoint, memory) or _initial_state(objective, start)
     while len(trace) <= max_iter and not converged:
-        way = _direction(at, memory)
-        way *= min(1.0, reach / max(float(np.abs(way).max(initial=0.0)), 1e-300))
-        slope = dot(way, at.gradient)
+        direction = _direction(point, memory)
+        direction *= min(1.0, reach / max(float(np.abs(direction).max(initial=0.0)), 1e-300))
+        slope = dot(direction, point.gradient)
         step = 1.0
         for _ in range(HALVINGS):
-            there = objective(x + step * way)
-            if there.value >= at.value + 1e-4 * step * slope:
+            candidate = objective(x + step * direction)
+            if candidate.value >= point.value + 1e-4 * step * slope:
                 break
             step /= 2
         else:
@@ -87,61 +87,70 @@ def climb(
             if converged:
                 break
             continue
-        moved, turned = step * way, at.gradient - there.gradient
-        along = dot(moved, turned)
-        if along > 1e-10 * np.sqrt(dot(moved, moved) * dot(turned, turned)):
-            memory.append(Step(moved, turned, along))
-        converged = there.value - at.value <= tol * max(1.0, abs(there.value))
-        x, at = x + moved, there
-        trace.append(at.value)
-        _keep(kept, x, at, trace, converged, memory)
+        moved, gradient_change = step * direction, point.gradient - candidate.gradient
+        along = dot(moved, gradient_change)
+        if along > 1e-10 * np.sqrt(dot(moved, moved) * dot(gradient_change, gradient_change)):
+            memory.append(Step(moved, gradient_change, along))
+        converged = candidate.value - point.value <= tol * max(1.0, abs(candidate.value))
+        x, point = x + moved, candidate
+        trace.append(point.value)
+        _save(checkpoint, x, point, trace, converged, memory)
         if callback is not None:
-            callback(len(trace) - 1, at.value)
+            callback(len(trace) - 1, point.value)
     return Climb(x, np.array(trace), len(trace) - 1, converged)
 
 
-_Stand = tuple[F8, Point, list[float], bool]
+_AscentState = tuple[F8, Point, list[float], bool]
 
 
-def _begun(objective: Callable[[F8], Point], start: F8) -> _Stand:
-    at = objective(start)
-    return start, at, [at.value], False
+def _initial_state(objective: Callable[[F8], Point], start: F8) -> _AscentState:
+    point = objective(start)
+    return start, point, [point.value], False
 
 
-def _keep(kept: Notes, x: F8, at: Point, trace: list[float], converged: bool, memory: deque[Step]) -> None:
+def _save(
+    checkpoint: LoopCheckpoint, x: F8, point: Point, trace: list[float], converged: bool, memory: deque[Step]
+) -> None:
     steps = {f"step{i}.{name}": value for i, step in enumerate(memory) for name, value in vars(step).items()}
-    kept.write(
-        len(trace) - 1, converged, x=x, gradient=at.gradient, curvature=at.curvature, trace=trace, converged=converged,
-        steps=len(memory), **steps,
-    )  # fmt: skip
+    checkpoint.write(
+        len(trace) - 1,
+        converged,
+        x=x,
+        gradient=point.gradient,
+        curvature=point.curvature,
+        trace=trace,
+        converged=converged,
+        steps=len(memory),
+        **steps,
+    )
 
 
-def _resumed(kept: Notes, memory: deque[Step]) -> _Stand | None:
+def _resumed_state(checkpoint: LoopCheckpoint, memory: deque[Step]) -> _AscentState | None:
     """Where it stood, its steps put back into memory."""
-    held = kept.read()
-    if held is None:
+    arrays = checkpoint.read()
+    if arrays is None:
         return None
-    for i in range(int(held["steps"])):
-        memory.append(Step(held[f"step{i}.moved"], held[f"step{i}.turned"], float(held[f"step{i}.along"])))
-    trace = held["trace"].tolist()
-    return held["x"], Point(trace[-1], held["gradient"], held["curvature"]), trace, bool(held["converged"])
+    for i in range(int(arrays["steps"])):
+        memory.append(Step(arrays[f"step{i}.moved"], arrays[f"step{i}.turned"], float(arrays[f"step{i}.along"])))
+    trace = arrays["trace"].tolist()
+    return arrays["x"], Point(trace[-1], arrays["gradient"], arrays["curvature"]), trace, bool(arrays["converged"])
 
 
-def _direction(at: Point, memory: deque[Step]) -> F8:
+def _direction(point: Point, memory: deque[Step]) -> F8:
     """The two-loop recursion; without memory, the gradient in the metric of the curvature."""
-    way, scratch = at.gradient.copy(), np.empty_like(at.gradient)
+    direction, scratch = point.gradient.copy(), np.empty_like(point.gradient)
     used: list[tuple[Step, float]] = []
     for step in reversed(memory):
-        share = dot(step.moved, way) / step.along
-        way -= np.multiply(step.turned, share, out=scratch)
+        share = dot(step.moved, direction) / step.along
+        direction -= np.multiply(step.turned, share, out=scratch)
         used.append((step, share))
-    way /= at.curvature
+    direction /= point.curvature
     if memory:
         last = memory[-1]
-        way *= last.along / dot(last.turned, np.divide(last.turned, at.curvature, out=scratch))
+        direction *= last.along / dot(last.turned, np.divide(last.turned, point.curvature, out=scratch))
     for step, share in reversed(used):
-        way += np.multiply(step.moved, share - dot(step.turned, way) / step.along, out=scratch)
-    return way
+        direction += np.multiply(step.moved, share - dot(step.turned, direction) / step.along, out=scratch)
+    return direction
 
 
 def dot(a: F8, b: F8) -> float:

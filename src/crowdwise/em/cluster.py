@@ -25,7 +25,7 @@ from typing import Any, Generic, Self, TypeVar
 from ..core.errors import DataError, MissingDependencyError, ParameterError
 from ..core.faults import first_line
 from ..core.votes import Votes
-from .drivers import Hire, Node, Prepare, Shards
+from .drivers import Executor, Node, Prepare, Shards
 from .loop import Tree
 from .sources import Source
 
@@ -33,16 +33,16 @@ V = TypeVar("V", bound=Votes[Any])
 W = TypeVar("W")
 T = TypeVar("T")
 # Jobs for each of the cluster's threads in one pass: late ones are few, and every job sends one table of sums.
-EACH = 2
+JOBS_PER_THREAD = 2
 # Seconds that a scheduler may take to answer.
-PATIENCE = 10
+CONNECT_TIMEOUT = 10
 # A part that so many workers have died of is not given to another.
-DEATHS = 20
+ALLOWED_FAILURES = 20
 # Processes on this machine keep the memory that they have freed, up to this: Dask's own setting gives each table of a
 # part back to the system, to be asked for again and cleared for the next part, which costs a third of a pass.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
 # Seconds after which lost processes of this machine are asked for again, and a cluster for who works in it.
-AGAIN = 5.0
+RETRY_SECONDS = 5.0
 
 
 class Dask(Generic[V, W]):
@@ -52,18 +52,18 @@ class Dask(Generic[V, W]):
         self.source, self.prepare, self.client, self.jobs = source, prepare, client, jobs
         self.n = source.sizes.shards
         self._shards: Any = None
-        self._found: list[str | None] = []
-        self._asked = float("-inf")
+        self._known_slots: list[str | None] = []
+        self._slots_read_at = float("-inf")
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order; no more are under way than the cluster can work on."""
         with self._errors():
-            sent, slots = self._carried(job), self._slots()
+            job_future, slots = self._scatter(job), self._slots()
             running: deque[Any] = deque()
             for number in range(self.n):
-                if len(running) >= EACH * len(slots):
+                if len(running) >= JOBS_PER_THREAD * len(slots):
                     yield self._result(running.popleft())
-                running.append(self._submit(_one, sent, slots[number % len(slots)], number))
+                running.append(self._submit(_run_part, job_future, slots[number % len(slots)], number))
             while running:
                 yield self._result(running.popleft())
 
@@ -71,9 +71,9 @@ class Dask(Generic[V, W]):
         """The sum of job(shard) over all parts, in whatever order their sums arrive."""
         tree = Tree(add)
         with self._errors():
-            sent, slots = self._carried((job, add)), self._slots()
+            job_future, slots = self._scatter((job, add)), self._slots()
             runs = enumerate(self._runs(len(slots)))
-            running = [self._submit(_several, sent, slots[i % len(slots)], lo, hi) for i, (lo, hi) in runs]
+            running = [self._submit(_run_parts, job_future, slots[i % len(slots)], lo, hi) for i, (lo, hi) in runs]
             for future in import_module("distributed").as_completed(running, loop=self.client.loop):
                 for start, height, total in self._result(future):
                     tree.put(start, total, height)
@@ -86,33 +86,33 @@ class Dask(Generic[V, W]):
 
     def _runs(self, slots: int) -> list[tuple[int, int]]:
         """Runs of a power of two of parts: each is one node of the tree, so one table goes over the network."""
-        jobs, size = EACH * slots if self.jobs is None else self.jobs, 1
+        jobs, size = JOBS_PER_THREAD * slots if self.jobs is None else self.jobs, 1
         while self.n > size * jobs:
             size *= 2
         return [(lo, min(lo + size, self.n)) for lo in range(0, self.n, size)]
 
     def _slots(self) -> list[str | None]:
         """The workers of the cluster, each as often as it has threads, in turn."""
-        if time.monotonic() - self._asked > AGAIN:
+        if time.monotonic() - self._slots_read_at > RETRY_SECONDS:
             threads = {where: int(n) for where, n in sorted(self.client.nthreads().items())}
             most = max(threads.values(), default=0)
-            self._found = [where for turn in range(most) for where, n in threads.items() if turn < n]
-            self._asked = time.monotonic() if self._found else float("-inf")
-        return self._found or [None]
+            self._known_slots = [where for turn in range(most) for where, n in threads.items() if turn < n]
+            self._slots_read_at = time.monotonic() if self._known_slots else float("-inf")
+        return self._known_slots or [None]
 
-    def _carried(self, thing: Any) -> Any:
+    def _scatter(self, payload: Any) -> Any:
         """A future of the thing itself, that the scheduler can have made again."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self.client.submit(_itself, thing, pure=False)
+            return self.client.submit(_identity, payload, pure=False)
 
-    def _submit(self, work: Callable[..., T], sent: Any, slot: str | None, *which: int) -> Any:
+    def _submit(self, work: Callable[..., T], job_future: Any, slot: str | None, *numbers: int) -> Any:
         """Have it done, by this worker if it lives and is not behind: left to itself, the scheduler soon gives all jobs
         of a pass to the one that has the parameters."""
         if self._shards is None:
-            self._shards = self._carried(Shards(self.source, self.prepare))
-        wish = {} if slot is None else {"workers": [slot], "allow_other_workers": True}
-        return self.client.submit(work, self._shards, sent, *which, pure=False, **wish)
+            self._shards = self._scatter(Shards(self.source, self.prepare))
+        placement = {} if slot is None else {"workers": [slot], "allow_other_workers": True}
+        return self.client.submit(work, self._shards, job_future, *numbers, pure=False, **placement)
 
     def _result(self, future: Any) -> Any:
         return future.result()
@@ -135,8 +135,8 @@ class Dask(Generic[V, W]):
                 "do they have enough memory?"
             ) from None
         except (CommClosedError, CancelledError, GivenUp, OSError, TimeoutError) as error:
-            ours = isinstance(error, OSError) and not isinstance(error, CommClosedError)
-            if ours and self.client.status == "running":  # a file of ours, not the network
+            is_local_file = isinstance(error, OSError) and not isinstance(error, CommClosedError)
+            if is_local_file and self.client.status == "running":  # a file of ours, not the network
                 raise
             raise DataError(
                 f"the Dask scheduler at {where} is gone ({first_line(error)[:80] or type(error).__name__}); start it "
@@ -144,21 +144,21 @@ class Dask(Generic[V, W]):
             ) from None
 
 
-def _itself(thing: T) -> T:
-    return thing
+def _identity(payload: T) -> T:
+    return payload
 
 
-def _one(shards: Shards[Any, W], job: Callable[[W], T], number: int) -> T:
+def _run_part(shards: Shards[Any, W], job: Callable[[W], T], number: int) -> T:
     return shards.run(job, number)
 
 
-def _several(shards: Shards[Any, W], both: Any, lo: int, hi: int) -> list[Node[Any]]:
-    job, add = both
+def _run_parts(shards: Shards[Any, W], job_and_add: Any, lo: int, hi: int) -> list[Node[Any]]:
+    job, add = job_and_add
     return shards.nodes(job, add, lo, hi)
 
 
 @contextmanager
-def hired(address: str) -> Iterator[Hire]:
+def dask_executor(address: str) -> Iterator[Executor]:
     """Whoever is at a scheduler's address, or as many processes of this machine as "local:N" says."""
     try:
         dask, distributed = import_module("dask"), import_module("distributed")
@@ -166,24 +166,29 @@ def hired(address: str) -> Iterator[Hire]:
         raise MissingDependencyError("a cluster needs Dask; install it with: pip install 'crowdwise[dask]'") from None
     with contextlib.ExitStack() as stack:
         # What a worker died of is told when the same part has killed many.
-        patience = {"distributed.scheduler.allowed-failures": DEATHS, "distributed.deploy.lost-worker-timeout": AGAIN}
+        patience = {
+            "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
+            "distributed.deploy.lost-worker-timeout": RETRY_SECONDS,
+        }
         # Nobody looks at the samples that processes take of themselves.
-        own = {"distributed.nanny.pre-spawn-environ": MALLOC, "distributed.worker.profile.enabled": False}
-        stack.enter_context(dask.config.set(patience | own))
+        settings = {"distributed.nanny.pre-spawn-environ": MALLOC, "distributed.worker.profile.enabled": False}
+        stack.enter_context(dask.config.set(patience | settings))
         if address.partition(":")[0] == "local":
             # One thread each, in the kernels too: more of them would stand in each other's way.
             options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-            alone = {"CROWDWISE_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            cluster = distributed.LocalCluster(n_workers=_count(address), silence_logs=50, env=alone, **options)
+            environment = {"CROWDWISE_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            cluster = distributed.LocalCluster(
+                n_workers=_n_processes(address), silence_logs=50, env=environment, **options
+            )
             stack.enter_context(cluster)
-            stack.enter_context(_revived(cluster, _count(address)))
+            stack.enter_context(_kept_alive(cluster, _n_processes(address)))
             # Sums come from the processes themselves, not by way of the scheduler, which may be all that is in reach of
             # somebody who connects to a cluster elsewhere.
-            near = {"set_as_default": False, "direct_to_workers": True}
-            client = stack.enter_context(distributed.Client(cluster, **near))
+            client_options = {"set_as_default": False, "direct_to_workers": True}
+            client = stack.enter_context(distributed.Client(cluster, **client_options))
         else:
             try:
-                client = stack.enter_context(distributed.Client(address, timeout=PATIENCE, set_as_default=False))
+                client = stack.enter_context(distributed.Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False))
             except (OSError, ValueError) as error:
                 raise DataError(
                     f"no Dask scheduler answers at {address} ({first_line(error)[:80]}); give its address "
@@ -193,12 +198,12 @@ def hired(address: str) -> Iterator[Hire]:
 
 
 @contextmanager
-def _revived(cluster: Any, n: int) -> Iterator[None]:
+def _kept_alive(cluster: Any, n: int) -> Iterator[None]:
     """Ask for the processes again and again: one that dies while it starts is otherwise given up by its nanny."""
     done = threading.Event()
 
     def ask() -> None:
-        while not done.wait(AGAIN):
+        while not done.wait(RETRY_SECONDS):
             with contextlib.suppress(Exception):  # a cluster that is closing has no use for it
                 cluster.scale(n)
 
@@ -211,13 +216,13 @@ def _revived(cluster: Any, n: int) -> Iterator[None]:
         thread.join()
 
 
-def _count(address: str) -> int:
+def _n_processes(address: str) -> int:
     """The N of "local:N"; as many as there are cores where nothing is said."""
     from .kernels import n_threads
 
-    _, _, told = address.partition(":")
-    if not told:
+    _, _, number = address.partition(":")
+    if not number:
         return n_threads()
-    if not told.isdigit() or int(told) < 1:
+    if not number.isdigit() or int(number) < 1:
         raise ParameterError(f"local:N takes a number of processes from 1 up, got {address!r}")
-    return int(told)
+    return int(number)

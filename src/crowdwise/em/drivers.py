@@ -32,8 +32,8 @@ Node = tuple[int, int, T]  # start, height, sum
 class Prepare(Protocol[V_in, W_co]):
     """Makes a part ready for its passes."""
 
-    def __call__(self, part: V_in, known: Known | None, first: int, number: int) -> W_co:
-        """The shard; `known` is the truth of its tasks, `first` the number of its first task among all, `number` that
+    def __call__(self, part: V_in, gold: Known | None, first: int, number: int) -> W_co:
+        """The shard; `gold` is the truth of its tasks, `first` the number of its first task among all, `number` that
         of the part."""
 
 
@@ -55,7 +55,7 @@ class Driver(Jobs[W_co], Protocol[W_co]):
 
 
 # Who is to run the parts of a source: a driver's class, with its own options bound.
-Hire = Callable[[Source[Any], Prepare[Any, Any]], Driver[Any]]
+Executor = Callable[[Source[Any], Prepare[Any, Any]], Driver[Any]]
 
 
 class Shards(Generic[V, W]):
@@ -76,7 +76,7 @@ class Shards(Generic[V, W]):
     def __getitem__(self, number: int) -> W:
         if number in self._ready:
             return self._ready[number]
-        shard = self.prepare(self.source.part(number), self.source.known(number), self.first[number], number)
+        shard = self.prepare(self.source.part(number), self.source.known_classes(number), self.first[number], number)
         if self.source.stays:
             self._ready[number] = shard
         return shard
@@ -132,8 +132,8 @@ class Threads(InProcess[V, W]):
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order."""
-        each = [(number, number + 1) for number in range(len(self.shards))]
-        return self._run(each, lambda lo, hi: self.shards.run(job, lo))  # noqa: ARG005
+        runs = [(number, number + 1) for number in range(len(self.shards))]
+        return self._run(runs, lambda lo, hi: self.shards.run(job, lo))  # noqa: ARG005
 
     def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
         """The sum of job(shard) over all parts, those of one job added up by whoever has it."""

@@ -24,33 +24,33 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..core.errors import unwritable
-from .loop import Kept, Statistics
+from .loop import LoopState, Statistics
 
 S = TypeVar("S", bound=Statistics)
 # Statistics of fewer bytes are kept after every pass, larger ones every so many seconds.
-SMALL, EVERY = 1 << 28, 30.0
+SMALL_BYTES, WRITE_INTERVAL = 1 << 28, 30.0
 current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
     """The loops of one fit; `what` says which fit it is, and a journal of another one is begun again."""
 
-    def __init__(self, folder: Path, what: Any) -> None:
+    def __init__(self, folder: Path, fit: Any) -> None:
         self.folder = folder
-        told = json.dumps(what, sort_keys=True, default=str).encode()
-        self.digest = hashlib.blake2b(told, digest_size=16).hexdigest()
+        text = json.dumps(fit, sort_keys=True, default=str).encode()
+        self.digest = hashlib.blake2b(text, digest_size=16).hexdigest()
         self.loops = 0
         self.resumed = 0  # passes that need not be made again
 
     @contextmanager
     def open(self) -> Iterator[Journal]:
         """Keep the loops of every fit within."""
-        mark = self.folder / "fit.json"
-        if not mark.is_file() or mark.read_text(encoding="utf-8") != self.digest:
+        digest_file = self.folder / "fit.json"
+        if not digest_file.is_file() or digest_file.read_text(encoding="utf-8") != self.digest:
             shutil.rmtree(self.folder, ignore_errors=True)
             try:
                 self.folder.mkdir(parents=True)
-                mark.write_text(self.digest, encoding="utf-8")
+                digest_file.write_text(self.digest, encoding="utf-8")
             except OSError as error:
                 raise unwritable(self.folder, error) from error
         token = current.set(self)
@@ -59,24 +59,24 @@ class Journal:
         finally:
             current.reset(token)
 
-    def notes(self) -> Notes:
+    def loop_checkpoint(self) -> LoopCheckpoint:
         """Those of the next loop."""
         self.loops += 1
-        return Notes(self, self.folder / f"loop-{self.loops:04d}.npz")
+        return LoopCheckpoint(self, self.folder / f"loop-{self.loops:04d}.npz")
 
-    def keeper(self, like: S) -> LoopKeeper[S]:
+    def checkpointer(self, stats: S) -> EMCheckpointer[S]:
         """The keeper of the next EM loop, whose statistics are of this type."""
-        return LoopKeeper(self.notes(), type(like))
+        return EMCheckpointer(self.loop_checkpoint(), type(stats))
 
 
-def notes() -> Notes:
+def loop_checkpoint() -> LoopCheckpoint:
     """The notes of the next loop of the fit that is under way; nobody keeps them where there is no journal."""
     journal = current.get()
-    return Notes(None, None) if journal is None else journal.notes()
+    return LoopCheckpoint(None, None) if journal is None else journal.loop_checkpoint()
 
 
 @dataclass
-class Notes:
+class LoopCheckpoint:
     """The arrays that one loop goes on from, in one file, which is replaced as a whole."""
 
     journal: Journal | None
@@ -87,17 +87,17 @@ class Notes:
         """What was written last; None where the loop had not begun."""
         if self.journal is None or self.path is None or not self.path.is_file():
             return None
-        with np.load(self.path, allow_pickle=False) as held:
-            found = {name: held[name] for name in held.files}
-        self.journal.resumed += int(found["passes"])
-        return found
+        with np.load(self.path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        self.journal.resumed += int(arrays["passes"])
+        return arrays
 
     def write(self, passes: int, last: bool, **arrays: Any) -> None:
         """Keep these after so many passes, unless they are large and some were kept a moment ago."""
         if self.path is None:
             return
-        small = sum(np.asarray(array).nbytes for array in arrays.values()) < SMALL
-        if not (last or small or time.monotonic() - self.when > EVERY):
+        is_small = sum(np.asarray(array).nbytes for array in arrays.values()) < SMALL_BYTES
+        if not (last or is_small or time.monotonic() - self.when > WRITE_INTERVAL):
             return
         new = self.path.with_suffix(".new")
         try:
@@ -110,26 +110,26 @@ class Notes:
 
 
 @dataclass
-class LoopKeeper(Generic[S]):
+class EMCheckpointer(Generic[S]):
     """Keeps one EM loop."""
 
-    notes: Notes
+    loop_checkpoint: LoopCheckpoint
     kind: type[S]
 
-    def load(self) -> Kept[S] | None:
+    def load(self) -> LoopState[S] | None:
         """Where the loop stood; None where it had not begun."""
-        held = self.notes.read()
-        if held is None:
+        arrays = self.loop_checkpoint.read()
+        if arrays is None:
             return None
-        names = [each.name for each in fields(self.kind)]  # type: ignore[arg-type]
-        of, stats = (self.kind(*(held[f"{part}.{name}"] for name in names)) for part in ("of", "stats"))
-        return Kept(of, stats, tuple(held["trace"].tolist()), int(held["passes"]))
+        names = [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
+        previous, stats = (self.kind(*(arrays[f"{part}.{name}"] for name in names)) for part in ("of", "stats"))
+        return LoopState(previous, stats, tuple(arrays["trace"].tolist()), int(arrays["passes"]))
 
-    def save(self, kept: Kept[S], last: bool) -> None:
+    def save(self, checkpoint: LoopState[S], last: bool) -> None:
         """Keep where it stands, unless it is large and was kept a moment ago."""
         arrays = {
-            f"{part}.{each.name}": getattr(getattr(kept, part), each.name)
+            f"{part}.{field.name}": getattr(getattr(checkpoint, part), field.name)
             for part in ("of", "stats")
-            for each in fields(self.kind)  # type: ignore[arg-type]
+            for field in fields(self.kind)  # type: ignore[arg-type]
         }
-        self.notes.write(kept.passes, last, trace=np.array(kept.trace), **arrays)
+        self.loop_checkpoint.write(checkpoint.passes, last, trace=np.array(checkpoint.trace), **arrays)

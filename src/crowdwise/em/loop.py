@@ -30,7 +30,7 @@ S = TypeVar("S", bound=Statistics)
 S_in = TypeVar("S_in", contravariant=True)
 
 
-class Climber(Protocol[P, S_in]):
+class LoopModel(Protocol[P, S_in]):
     """What the loop needs to know of a model."""
 
     def maximise(self, stats: S_in, /) -> P:
@@ -65,7 +65,7 @@ class _State(Generic[P, S]):
 
 
 @dataclass(frozen=True)
-class Kept(Generic[S]):
+class LoopState(Generic[S]):
     """Where a loop stood: statistics under the parameters that `of` calls for, and the way there."""
 
     of: S
@@ -74,18 +74,18 @@ class Kept(Generic[S]):
     passes: int
 
 
-class Keeper(Protocol[S]):
+class Checkpointer(Protocol[S]):
     """Keeps where the loop stands, so that another process can go on from there."""
 
-    def load(self) -> Kept[S] | None:
+    def load(self) -> LoopState[S] | None:
         """Where it stood; None where it has not begun."""
 
-    def save(self, kept: Kept[S], last: bool) -> None:
+    def save(self, checkpoint: LoopState[S], last: bool) -> None:
         """Keep it, always when it is the last; before, it may leave some out."""
 
 
 def climb(
-    model: Climber[P, S],
+    model: LoopModel[P, S],
     sweep: Callable[[P], tuple[S, float]],
     start: P,
     *,
@@ -95,19 +95,19 @@ def climb(
     accelerate: bool = False,
     callback: Callback | None = None,
     of: S | None = None,
-    keeper: Keeper[S] | None = None,
+    checkpointer: Checkpointer[S] | None = None,
 ) -> Fit[P, S]:
     """EM from given parameters: at most `max_iter` passes over the data, each followed by an M-step.
 
     Stops when the objective changes by less than `tol` times `per` (the objective itself when left out). With
     `accelerate`, two steps are followed by a SQUAREM leap, which is kept only where the objective ends higher than
-    without it; what must be small is then the gain of all three. A `keeper` holds the way, from the statistics `of`
-    which `start` was maximised on: a loop that was killed goes on to the same bits.
+    without it; the gain of all three together is then compared with `tol`. A `checkpointer` saves the state, including
+    the statistics `of` which `start` is the maximiser: an interrupted loop resumes bit-identically.
     """
-    kept = None if keeper is None else keeper.load()
-    passes = 0 if kept is None else kept.passes
+    checkpoint = None if checkpointer is None else checkpointer.load()
+    passes = 0 if checkpoint is None else checkpoint.passes
 
-    def look(params: P, of: S | None) -> _State[P, S]:
+    def sweep_at(params: P, of: S | None) -> _State[P, S]:
         nonlocal passes
         stats, log_likelihood = sweep(params)
         passes += 1
@@ -117,32 +117,32 @@ def climb(
         return state
 
     def cycle(state: _State[P, S]) -> _State[P, S]:
-        one = look(model.maximise(state.stats), state.stats)
-        two = look(model.maximise(one.stats), one.stats)
-        ahead = state.stats.extrapolate(one.stats, two.stats)
-        leap = look(model.maximise(ahead), ahead)
-        return leap if leap.objective > two.objective else two
+        first = sweep_at(model.maximise(state.stats), state.stats)
+        second = sweep_at(model.maximise(first.stats), first.stats)
+        extrapolated = state.stats.extrapolate(first.stats, second.stats)
+        jump = sweep_at(model.maximise(extrapolated), extrapolated)
+        return jump if jump.objective > second.objective else second
 
-    def settled() -> bool:
+    def has_converged() -> bool:
         size = max(1.0, abs(trace[-1]) if per is None else per)
         return len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * size
 
-    def keep(last: bool = False) -> None:
-        if keeper is not None and state.of is not None:
-            keeper.save(Kept(state.of, state.stats, tuple(trace), passes), last)
+    def save(last: bool = False) -> None:
+        if checkpointer is not None and state.of is not None:
+            checkpointer.save(LoopState(state.of, state.stats, tuple(trace), passes), last)
 
-    if kept is None:
-        state = look(start, of)
+    if checkpoint is None:
+        state = sweep_at(start, of)
     else:
-        state = _State(model.maximise(kept.of), kept.stats, kept.trace[-1], kept.of)
-    trace = [state.objective] if kept is None else list(kept.trace)
-    while passes < max_iter and not settled():
-        keep()
+        state = _State(model.maximise(checkpoint.of), checkpoint.stats, checkpoint.trace[-1], checkpoint.of)
+    trace = [state.objective] if checkpoint is None else list(checkpoint.trace)
+    while passes < max_iter and not has_converged():
+        save()
         leaps = accelerate and max_iter - passes >= 3
-        state = cycle(state) if leaps else look(model.maximise(state.stats), state.stats)
+        state = cycle(state) if leaps else sweep_at(model.maximise(state.stats), state.stats)
         trace.append(state.objective)
-    keep(last=True)
-    return Fit(state.params, state.stats, np.array(trace), passes, settled())
+    save(last=True)
+    return Fit(state.params, state.stats, np.array(trace), passes, has_converged())
 
 
 @dataclass(frozen=True)
@@ -191,10 +191,10 @@ def plus(a: A, b: A) -> A:
 def added(a: A, b: A) -> A:
     """a + b of sums that nobody else has: where they are arrays, in the place of the first."""
     pairs = _pairs(a, b)
-    if not all(mine.flags.writeable and mine.dtype == other.dtype for mine, other in pairs):
+    if not all(a_array.flags.writeable and a_array.dtype == b_array.dtype for a_array, b_array in pairs):
         pairs = []
-    for mine, other in pairs:
-        mine += other
+    for a_array, b_array in pairs:
+        a_array += b_array
     return a if pairs else a + b
 
 
@@ -226,10 +226,10 @@ class Tree(Generic[T]):
         """The sum of everything; what is left without a partner is added from the last one on."""
         if not self.nodes:
             raise ValueError("there is nothing to add up")
-        left = sorted(self.nodes, reverse=True)
-        total = self.nodes[left[0]]
-        for at in left[1:]:
-            total = self.add(self.nodes[at], total)
+        remaining = sorted(self.nodes, reverse=True)
+        total = self.nodes[remaining[0]]
+        for node in remaining[1:]:
+            total = self.add(self.nodes[node], total)
         return total
 
 

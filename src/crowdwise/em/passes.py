@@ -105,15 +105,15 @@ def _both(a: tuple[S, float], b: tuple[S, float]) -> tuple[S, float]:
 
 
 def _pass(model: EMModel[W, P, S], params: P, shard: W) -> tuple[S, float]:
-    found = model.accumulate(params, shard)
-    shard.memory.under = params
-    return found
+    result = model.accumulate(params, shard)
+    shard.memory.last_params = params
+    return result
 
 
 def posterior_under(model: EMModel[W, P, Any], params: P, shard: W) -> F8:
     """The posterior of a shard's tasks, an array of your own; where the last pass has left it, it is not made again."""
-    found = shard.memory.recall(params)
-    return model.posterior(params, shard) if found is None else found
+    remembered = shard.memory.recall(params)
+    return model.posterior(params, shard) if remembered is None else remembered
 
 
 def _moved(model: EMModel[W, P, Any], before: P | None, after: P, shard: W) -> float:
@@ -144,7 +144,7 @@ def run(
         accelerate=accelerate,
         callback=callback,
         of=start,
-        keeper=None if journal is None else journal.keeper(start),
+        checkpointer=None if journal is None else journal.checkpointer(start),
     )
 
 

@@ -60,7 +60,7 @@ class Source(Protocol[V_co]):
     def part(self, number: int) -> V_co:
         """One part."""
 
-    def known(self, number: int) -> Known | None:
+    def known_classes(self, number: int) -> Known | None:
         """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
 
 
@@ -84,7 +84,7 @@ class WithoutGold(Generic[V_co]):
         """One part."""
         return self.inner.part(number)
 
-    def known(self, number: int) -> Known | None:  # noqa: ARG002
+    def known_classes(self, number: int) -> Known | None:  # noqa: ARG002
         """Nothing."""
         return None
 
@@ -107,7 +107,7 @@ class InMemory(Generic[V]):
         """One run of tasks; a single one is the votes themselves."""
         return self._parts[number]
 
-    def known(self, number: int) -> Known | None:
+    def known_classes(self, number: int) -> Known | None:
         """The known class of each of its tasks."""
         if self.gold is None:
             return None

@@ -1,1 +1,1 @@
-"""Scores, comparisons, calibration and statements, whatever the kind of answers."""
+"""Evaluation of results: scores, calibration, statements of accuracy, guarantees and fairness."""

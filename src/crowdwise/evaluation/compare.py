@@ -1,4 +1,4 @@
-"""Scores of several methods on the same votes, whatever the kind of answers."""
+"""Compare several methods on the same votes, for any kind of answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import Any
 from ..core.kind import get
 
 
-def compare(annotations: Any, methods: Sequence[str] | None = None, **how: Any) -> Any:
-    """Run many methods (all for this kind of answers by default) on the same votes and lay them side by side.
+def compare(annotations: Any, methods: Sequence[str] | None = None, **options: Any) -> Any:
+    """Run several methods on the same votes and compare their results.
 
-    A method that cannot run is a row with the reason. `how`: truth, gold, seed, folds (0 leaves out the held-out score,
-    which takes up to that many fits more), jobs (processes), watch; for classes also resamples. See Comparison.
+    Args:
+        annotations: Votes of any kind, or a table task, worker, label.
+        methods: Names of methods; by default all for this kind of answers.
+        **options: truth, gold, seed, folds (0 skips the held-out score, which takes up to that many more fits), jobs
+            (processes), watch; for classes also resamples.
+
+    Returns:
+        A comparison with a row for each method (see `Comparison`). A method that cannot run has a row with the reason.
     """
     votes = get("classes").hooks.coerce(annotations)
-    return votes.kind.hooks.compare(votes, methods, **how)
+    return votes.kind.hooks.compare(votes, methods, **options)

@@ -1,13 +1,13 @@
-"""Many methods side by side for any kind with a distance: how they agree, held-out answers, and the truth."""
+"""Compare methods for any kind of answers with a distance: agreement, held-out distance, and scores against truth."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,17 @@ from .scores import Table
 F8 = npt.NDArray[np.float64]
 FILES = ("methods.csv", "tasks.csv")
 _ORDER = ["method", "cpu_seconds", "iterations", "agreement", "held_out"]
-_HEADS = {"cpu_seconds": "CPU s", "iterations": "steps", "agreement": "agrees", "held_out": "held-out distance"}
+_HEADS = {"cpu_seconds": "CPU s", "iterations": "steps", "agreement": "agrees"}
+# Score of held-out answers: the method, votes, gold, number of folds and seed.
+HeldOut = Callable[[Any, Votes[Any], Any, int, int], float | None]
 
 
 @dataclass(frozen=True)
-class AlikeComparison:
-    """`methods` has a row for each method, `tasks` how far the methods are apart on each task; results by name."""
+class DistanceComparison:
+    """Comparison of methods: a row per method, the disagreement per task, and the results by name."""
+
+    HELD_OUT: ClassVar[str] = "held-out distance"
+    DIGITS: ClassVar[int] = 3  # significant digits of the most disputed tasks
 
     methods: pl.DataFrame
     tasks: pl.DataFrame
@@ -47,39 +52,45 @@ class AlikeComparison:
         return {"methods": self.methods.to_dicts(), "disputed": tasks, "notes": list(self.notes)}
 
     def disputed(self, n: int) -> pl.DataFrame:
-        """The tasks on which the methods differ most, none on which they all agree."""
+        """Return the tasks on which the methods differ most, without those on which all agree."""
         return self.tasks.filter(pl.col("disagreement") > 0).head(n)
 
-    def tables(self, limit: int, votes: Any) -> list[Table]:  # noqa: ARG002
-        """For people: the methods, the best first, and the tasks on which they differ most."""
-        done = self.methods.filter(pl.col("reason").is_null())
-        scores = [name for name in done.columns if name not in (*_ORDER, "reason")]
+    def ranked(self) -> tuple[pl.DataFrame, list[str]]:
+        """Return the fitted methods, best first, and the names of their score columns."""
+        fitted = self.methods.filter(pl.col("reason").is_null())
+        scores = [name for name in fitted.columns if name not in (*_ORDER, "reason")]
         if scores:
-            done = done.sort(scores[0], descending=True, nulls_last=True)
-        else:
-            done = done.sort("held_out", nulls_last=True)
+            return fitted.sort(scores[0], descending=True, nulls_last=True), scores
+        return fitted.sort("held_out", nulls_last=True), scores
+
+    def tables(self, limit: int, votes: Any) -> list[Table]:  # noqa: ARG002
+        """Return the methods (best first) and the most disputed tasks as tables for display."""
+        fitted, scores = self.ranked()
         rows = [["–" if v is None else f"{v:.4g}" if isinstance(v, float) else str(v) for v in row]
-                for row in done.select(*_ORDER, *scores).iter_rows()]  # fmt: skip
-        out = [Table("", [_HEADS.get(name, name) for name in (*_ORDER, *scores)], rows)]
+                for row in fitted.select(*_ORDER, *scores).iter_rows()]  # fmt: skip
+        heads = {**_HEADS, "held_out": self.HELD_OUT}
+        out = [Table("", [heads.get(name, name) for name in (*_ORDER, *scores)], rows)]
         refused = self.methods.filter(pl.col("reason").is_not_null())
         if len(refused):
             reasons = [list(row) for row in refused.select("method", "reason").rows()]
             out.append(Table("Could not run", ["method", "reason"], reasons))
-        worst = self.disputed(limit)
-        if len(worst) and len(self.results) > 1:
-            cells = [[f"{v:.3g}" if isinstance(v, float) else str(v) for v in row] for row in worst.iter_rows()]
-            out.append(Table("Most disputed tasks", worst.columns, cells))
+        disputed = self.disputed(limit)
+        if len(disputed) and len(self.results) > 1:
+            digits = f".{self.DIGITS}g"
+            cells = [[format(v, digits) if isinstance(v, float) else str(v) for v in row]
+                     for row in disputed.iter_rows()]  # fmt: skip
+            out.append(Table("Most disputed tasks", disputed.columns, cells))
         return out
 
     def legend(self) -> str:
-        """What the columns mean."""
+        """Return the meaning of the columns."""
         return (
             "agrees: 1 - the mean distance of the estimates from those of the other methods; held-out distance: mean "
-            "distance of answers that the method had not seen from its estimate"
+            "distance of held-out answers from the estimate"
         )
 
 
-def compare_alike(
+def compare_distance_based(
     votes: Votes[Any],
     methods: Sequence[str] | None = None,
     *,
@@ -89,88 +100,104 @@ def compare_alike(
     folds: int = 5,
     jobs: int = 1,  # noqa: ARG001
     watch: Any = None,
-) -> AlikeComparison:
-    """Fit many methods; those that refuse are listed with their reason. With truth, the scores' `headline` stands."""
+) -> DistanceComparison:
+    """Fit several methods; those that cannot run are listed with the reason. With truth, the headline scores
+    are added.
+    """
     if folds == 1 or folds < 0:
         raise ParameterError(f"folds must be 0 (no held-out score) or at least 2, got {folds}")
     names = list(dict.fromkeys(methods or registry.names(votes.kind.name)))
-    results: dict[str, Result] = {}
-    rows: list[dict[str, Any]] = []
-    left = 0
-    for i, name in enumerate(names):
-        if watch is not None:
-            watch(i, len(names), name)
-        row, found, gone = _entry(votes, name, truth, gold, seed, folds)
-        left = max(left, gone)
-        rows.append(row)
-        if found is not None:
-            results[name] = found
+    rows, results, n_gold_left_out = fit_methods(votes, names, _held_out, truth, gold, seed, folds, watch)
     if not results:
         reasons = list(dict.fromkeys(str(row["reason"]) for row in rows))
         raise DataError(reasons[0] if len(reasons) == 1 else "no method could run: " + "; ".join(reasons[:3]))
-    apart = _apart(votes, results)
+    distances = _apart(votes, results)
     for row in rows:
-        others = [float(d.mean()) for pair, d in apart.items() if row["method"] in pair]
+        others = [float(d.mean()) for pair, d in distances.items() if row["method"] in pair]
         row["agreement"] = 1 - float(np.mean(others)) if others else None
     table = pl.DataFrame(rows, infer_schema_length=None)
     table = table.select(*_ORDER, pl.exclude(*_ORDER, "reason"), pl.col("reason").cast(pl.String))
-    mean = np.mean(list(apart.values()), axis=0) if apart else np.zeros(votes.n_tasks)
+    mean = np.mean(list(distances.values()), axis=0) if distances else np.zeros(votes.n_tasks)
     tasks = pl.DataFrame({"task": votes.tasks, "n_labels": votes.labels_per_task, "disagreement": mean})
     tasks = tasks.sort("disagreement", descending=True, maintain_order=True)
-    return AlikeComparison(table, tasks, results, n_gold_left_out=left)
+    return DistanceComparison(table, tasks, results, n_gold_left_out=n_gold_left_out)
+
+
+def fit_methods(
+    votes: Votes[Any], names: Sequence[str], held_out: HeldOut, truth: Any, gold: Any, seed: int, folds: int, watch: Any
+) -> tuple[list[dict[str, Any]], dict[str, Result], int]:
+    """Fit methods; return the rows of the comparison, the results by name, and how many tasks of the truth were gold.
+
+    A row holds the time, the number of iterations, the score of held-out answers and, with truth, the headline scores;
+    or the reason why the method cannot run.
+    """
+    results: dict[str, Result] = {}
+    rows: list[dict[str, Any]] = []
+    n_gold_left_out = 0
+    for i, name in enumerate(names):
+        if watch is not None:
+            watch(i, len(names), name)
+        row, result, n_gold = _entry(votes, name, held_out, truth, gold, seed, folds)
+        n_gold_left_out = max(n_gold_left_out, n_gold)
+        rows.append(row)
+        if result is not None:
+            results[name] = result
+    return rows, results, n_gold_left_out
 
 
 def _entry(
-    votes: Votes[Any], name: str, truth: Any, gold: Any, seed: int, folds: int
+    votes: Votes[Any], name: str, held_out: HeldOut, truth: Any, gold: Any, seed: int, folds: int
 ) -> tuple[dict[str, Any], Result | None, int]:
-    """A method's row, its result, and how many tasks with a truth were gold."""
+    """Return a method's row, its result, and how many tasks of the truth were gold."""
     row: dict[str, Any] = {"method": name, "cpu_seconds": None, "iterations": None, "held_out": None, "reason": None}
     began = time.process_time()
-    gone = 0
+    n_gold = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)
         try:
             method = registry.method(name, seed=seed)
-            found = method.fit(votes, gold=gold)
-            row |= {"cpu_seconds": time.process_time() - began, "iterations": found.n_iter}
-            row["held_out"] = _held_out(method, votes, gold, folds, seed)
+            result = method.fit(votes, gold=gold)
+            row |= {"cpu_seconds": time.process_time() - began, "iterations": result.n_iter}
+            row["held_out"] = held_out(method, votes, gold, folds, seed)
             if truth is not None:
-                scores = votes.kind.hooks.evaluate(found, truth, told=gold_tasks(found), resamples=0, seed=seed)
-                gone = scores.n_gold_left_out
+                scores = votes.kind.hooks.evaluate(result, truth, fit_gold=gold_tasks(result), resamples=0, seed=seed)
+                n_gold = scores.n_gold_left_out
                 row |= scores.headline()
         except CrowdwiseError as error:
             row["reason"] = str(error)
             return row, None, 0
-    return row, found, gone
+    return row, result, n_gold
 
 
 def _held_out(method: Any, votes: Votes[Any], gold: Any, folds: int, seed: int) -> float | None:
-    """Mean distance of answers from estimates that rest on the others."""
+    """Mean distance of held-out answers from estimates fitted to the other answers."""
     if folds < 2 or len(votes) < 2 * folds:
         return None
-    distance, said = votes.kind.hooks.distance, votes.kind.hooks.estimated_answers
+    distance, estimated_answers = votes.kind.hooks.distance, votes.kind.hooks.estimated_answers
     fold = np.random.default_rng(seed).permutation(np.arange(len(votes)) % folds)
     total, n = 0.0, 0
     for k in range(folds):
-        out, rest = votes.take(np.flatnonzero(fold == k)), votes.take(np.flatnonzero(fold != k))
-        heard = np.flatnonzero(rest.labels_per_task[out.task] > 0)
-        if not len(heard):
+        test, train = votes.take(np.flatnonzero(fold == k)), votes.take(np.flatnonzero(fold != k))
+        is_answered = np.flatnonzero(train.labels_per_task[test.task] > 0)
+        if not len(is_answered):
             continue
-        both = out.answers.join(said(rest, method.fit(rest, gold=gold)))
-        off = distance(both, heard, len(out) + out.task[heard].astype(np.int64))
-        total, n = total + float(off.sum()), n + len(heard)
+        joined = test.answers.join(estimated_answers(train, method.fit(train, gold=gold)))
+        distances = distance(joined, is_answered, len(test) + test.task[is_answered].astype(np.int64))
+        total, n = total + float(distances.sum()), n + len(is_answered)
     return total / n if n else None
 
 
 def _apart(votes: Votes[Any], results: dict[str, Result]) -> dict[tuple[str, str], F8]:
-    """How far every two methods are apart, task by task; 0 where nobody answered."""
-    distance, said = votes.kind.hooks.distance, votes.kind.hooks.estimated_answers
-    answers = {name: said(votes, found) for name, found in results.items()}
-    names, every = list(answers), np.arange(votes.n_tasks)
-    heard = votes.labels_per_task > 0
-    out = {}
-    for k, one in enumerate(names):
-        for two in names[k + 1 :]:
-            both = answers[one].join(answers[two])
-            out[one, two] = np.where(heard, distance(both, every, votes.n_tasks + every), 0.0)
-    return out
+    """Distance between every two methods by task; 0 for tasks without answers."""
+    distance, estimated_answers = votes.kind.hooks.distance, votes.kind.hooks.estimated_answers
+    answers = {name: estimated_answers(votes, result) for name, result in results.items()}
+    names, all_tasks = list(answers), np.arange(votes.n_tasks)
+    has_answers = votes.labels_per_task > 0
+    distances = {}
+    for k, first in enumerate(names):
+        for second in names[k + 1 :]:
+            joined = answers[first].join(answers[second])
+            distances[first, second] = np.where(
+                has_answers, distance(joined, all_tasks, votes.n_tasks + all_tasks), 0.0
+            )
+    return distances

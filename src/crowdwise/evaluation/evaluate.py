@@ -1,4 +1,4 @@
-"""Scores of a result against the truth, whatever the kind of answers."""
+"""Score a result against the truth, for any kind of answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..core.result import Result
 from ..core.vocabulary import as_series, lookup
 
 ALL_GOLD = (
-    "all {n:,} tasks in the truth were gold in the fit, so nothing is left to score; give the truth of other tasks, "
+    "all {n:,} tasks in the truth were gold in the fit, so none is left to score; give the truth of other tasks, "
     "or fit without gold"
 )
 
 
 def evaluate(
-    found: Result | pl.DataFrame,
+    result: Result | pl.DataFrame,
     truth: Any,
     *,
     gold: Any = None,
@@ -31,14 +31,19 @@ def evaluate(
     seed: int = 0,
     order: Sequence[Any] | None = None,
 ) -> Any:
-    """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
+    """Score a result against truth.
 
-    Results of other kinds than classes, and tables without labels, are scored by the scores of their kind.
+    Args:
+        result: A Result, or a table task, label with or without p_<class> columns. Results of other kinds than classes,
+            and tables without labels, are scored by the scores of their kind.
+        truth: Mapping or table with the known truth of some tasks.
+        gold: Gold given to the fit of a table; its tasks are not scored. A Result carries this information itself.
+        resamples: Number of bootstrap resamples of the tasks (1000 is enough) for 95 % intervals; 0 for none.
+        seed: Seed of the resampling.
+        order: Classes from the lowest to the highest, if they are ordered and the result does not know it.
 
-    Tasks that were gold in the fit are left out: the fit was told their answers. A Result knows them; of a table, which
-    does not, give the `gold` of its fit.
-    `order` names classes that have an order from the lowest to the highest, where the result does not know it.
-    With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
+    Returns:
+        The evaluation of the kind, a `Scores` object.
 
     >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
     >>> evaluate(labels, {"a": "x", "b": "x"}).accuracy
@@ -46,48 +51,52 @@ def evaluate(
     """
     if resamples < 0:
         raise ParameterError(f"resamples must be 0 or more, got {resamples}")
-    if isinstance(found, Result) and (names := task_names(truth)) is not None:
-        found = found.for_tasks(names)
-    told = gold_tasks(found, gold)
-    more = {} if order is None else {"order": order}
-    return kind_of(found).hooks.evaluate(found, truth, told=told, resamples=resamples, seed=seed, **more)
+    if isinstance(result, Result) and (names := task_names(truth)) is not None:
+        result = result.for_tasks(names)
+    fit_gold = gold_tasks(result, gold)
+    options = {} if order is None else {"order": order}
+    return kind_of(result).hooks.evaluate(result, truth, fit_gold=fit_gold, resamples=resamples, seed=seed, **options)
 
 
 def task_names(truth: Any) -> pl.Series | None:
-    """The tasks that a truth speaks of; None where it speaks of items."""
+    """Return the tasks that a truth is about; None if it is about items."""
     if isinstance(truth, Mapping):
         return as_series(truth.keys(), "task")
     frame = to_polars(truth)
     return as_series(frame["task"], "task") if "task" in frame.columns else None
 
 
-def gold_tasks(found: Result | pl.DataFrame, gold: Any = None) -> pl.Series | None:
-    """The tasks whose truth the fit was given, by name; None where it was given none."""
+def gold_tasks(result: Result | pl.DataFrame, gold: Any = None) -> pl.Series | None:
+    """Return the names of the tasks whose truth was given to the fit; None if there are none."""
     parts = []
     if gold is not None:
-        given = gold.keys() if isinstance(gold, Mapping) else to_polars(gold)["task"]
-        parts.append(as_series(given, "task").cast(pl.String))
-    if isinstance(found, Result) and found.gold is not None:
-        parts.append(found.tasks.filter(pl.Series(found.gold)).cast(pl.String))
+        names = gold.keys() if isinstance(gold, Mapping) else to_polars(gold)["task"]
+        parts.append(as_series(names, "task").cast(pl.String))
+    if isinstance(result, Result) and result.gold is not None:
+        parts.append(result.tasks.filter(pl.Series(result.gold)).cast(pl.String))
     return pl.concat(parts) if parts else None
 
 
-def kind_of(found: Result | pl.DataFrame) -> Kind:
-    """The kind of a result, or the one whose columns a table of results has; else classes."""
-    if isinstance(found, Result):
-        return found.kind
-    if "label" not in found.columns:
+def kind_of(result: Result | pl.DataFrame) -> Kind:
+    """Return the kind of a result, or the kind whose columns a table of results has; classes by default."""
+    if isinstance(result, Result):
+        return result.kind
+    if "label" not in result.columns:
         for name in kinds.names():
             kind = kinds.get(name)
             if (
                 name != "classes"
                 and kind.hooks.supports(KindHooks.evaluate)
-                and set(kind.columns) <= set(found.columns)
+                and set(kind.columns) <= set(result.columns)
             ):
                 return kind
     return kinds.get("classes")
 
 
-def among(tasks: pl.Series, told: pl.Series | None) -> npt.NDArray[np.bool_]:
-    """Which of these tasks the fit was told of."""
-    return np.zeros(len(tasks), dtype=bool) if told is None else lookup(told.unique().sort(), tasks.cast(pl.String))[1]
+def among(tasks: pl.Series, fit_gold: pl.Series | None) -> npt.NDArray[np.bool_]:
+    """Return the mask of the tasks that were gold in the fit."""
+    return (
+        np.zeros(len(tasks), dtype=bool)
+        if fit_gold is None
+        else lookup(fit_gold.unique().sort(), tasks.cast(pl.String))[1]
+    )

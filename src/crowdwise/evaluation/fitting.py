@@ -1,7 +1,7 @@
-"""One fit for Python and the command line: the default method where none is named, and confidence calibrated on gold.
+"""`fit`: one entry point for Python and the command line.
 
-A method's own `fit` gives what its model says. `fit` adds two things: the choice of the method, and the calibration by
-gold, which must be a random sample of the tasks to say anything of the others.
+It chooses the default method unless one is named, and calibrates confidence on gold. A method's own `fit` returns what
+its model estimates. Gold calibrates confidence only if it is a random sample of the tasks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..core.votes import Votes
 
 Sampling = Literal["random", "weights", "chosen"]
 SAMPLINGS = ("random", "weights", "chosen")
-# What is recorded where nobody states how gold was drawn and the data do not contradict a random sample.
+# Recorded if it is not stated how gold was drawn and the data do not contradict a random sample.
 ASSUMED = "assumed random"
 CHECK, SAMPLING = "gold_check", "gold_sampling"
 
@@ -37,18 +37,28 @@ def fit(
     callback: Callback | None = None,
     seed: int = 0,
 ) -> Result:
-    """Labels of these votes with confidence that can be acted on, by the default method or another one.
+    """Estimate labels with confidence that can be acted on.
 
-    `votes` are of any kind, or a table task, worker, label. `method` is a name, a method (`cw.DawidSkene()`) or None:
-    the default for these votes and gold. `gold` is the known truth of some tasks: it stays put and teaches, and with
-    ten tasks or more it calibrates the confidence of any method (the method's own `fit` does so for ensembles only).
-    `sampling` is how the gold tasks were drawn: "random"; "weights" or "chosen" (by hand, by difficulty, by label)
-    teach the fit but calibrate nothing; None is tested against the votes and recorded as assumed. `calibrate=False`
-    switches calibration off, `calibrate=True` without gold fits a temperature on held-out labels (`cw.calibrate`).
-    `prior`, `n_shards` and `callback` go to the method, `seed` to one that is not given as an instance.
+    Args:
+        votes: Votes of any kind, or a table task, worker, label.
+        method: Name of a method, a method object (`cw.DawidSkene()`), or None for the default for these votes and gold.
+        gold: Known labels of some tasks. They are held fixed and inform the worker estimates. Ten tasks or more
+            calibrate the confidence of any method (a method's own `fit` calibrates only ensembles).
+        calibrate: False switches calibration off; True without gold fits a temperature on held-out labels (see
+            `cw.calibrate`).
+        sampling: How the gold tasks were drawn: "random"; "weights" or "chosen" (by hand, by difficulty, by label)
+            inform the fit but calibrate nothing; None is tested against the votes and recorded as assumed.
+        prior: Prior passed to the method.
+        n_shards: Number of shards of the fit.
+        callback: Callback passed to the method.
+        seed: Seed of a method that is given by name.
 
-    `result.extra["gold_check"]` holds what was learnt from gold, or the reason why nothing was, and the sampling;
-    `result.extra["gold_sampling"]` the sampling of any gold that the fit was given.
+    Returns:
+        The result. `extra["gold_check"]` holds the calibration or the reason why there is none, and the sampling;
+        `extra["gold_sampling"]` the sampling of any gold given to the fit.
+
+    Raises:
+        ParameterError: If the options contradict each other.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=300, workers=9, seed=1)
@@ -58,29 +68,49 @@ def fit(
     (60, 'random')
     """
     votes = get("classes").hooks.coerce(votes)
-    chosen = _method(method, votes, gold, seed)
+    method_ = _method(method, votes, gold, seed)
     calibrate = allowed(gold, calibrate, sampling)
-    able = votes.kind.hooks.supports(KindHooks.calibrate)
-    if calibrate and not able:
-        votes.kind.hooks.require(KindHooks.calibrate)  # one line that says so
-    how: dict[str, Any] = {"calibrate": False} if able and calibrate is False else {}
-    result: Result = chosen.fit(votes, gold=gold, prior=prior, n_shards=n_shards, callback=callback, **how)
+    can_calibrate = votes.kind.hooks.supports(KindHooks.calibrate)
+    if calibrate and not can_calibrate:
+        votes.kind.hooks.require(KindHooks.calibrate)  # raises
+    options: dict[str, Any] = {"calibrate": False} if can_calibrate and calibrate is False else {}
+    result: Result = method_.fit(votes, gold=gold, prior=prior, n_shards=n_shards, callback=callback, **options)
     if sampling in ("weights", "chosen") and "reason" not in result.extra.get(CHECK, {"reason": ""}):
         raise ParameterError(
-            f"gold sets the intervals of {votes.kind.people}, so it must be a random sample, not --sampling {sampling}"
-            "; leave --gold out, or label the tasks that --check draws"
+            f"gold sets the intervals of {votes.kind.display_name}, so it must be a random sample, not --sampling "
+            f"{sampling}; leave --gold out, or label the tasks that --check draws"
         )
-    wanted = calibrate or (calibrate is None and able and gold is not None and measurable(chosen.name))
-    if wanted and CHECK not in result.extra and "temperature" not in result.extra:
+    should_calibrate = calibrate or (
+        calibrate is None and can_calibrate and gold is not None and measurable(method_.name)
+    )
+    if should_calibrate and CHECK not in result.extra and "temperature" not in result.extra:
         result = votes.kind.hooks.calibrate(result, votes, gold=gold, prior=prior)
     return recorded(result, sampling, calibrate)
 
 
-def calibrated_on(result: Result, votes: Votes[Any], gold: Any, sampling: Sampling | None = None) -> Result:
-    """A result that was fitted before, its confidence calibrated on `gold`; labels stay as they are.
+def calibrate(result: Result, votes: Any, gold: Any = None, *, prior: Any = None) -> Result:
+    """Calibrate the confidence of a result; its labels stay as they are.
 
-    The method is fitted again without gold, with the parameters of the result. Nothing is done where gold was not drawn
-    at random, where the method needs gold to be fitted, and where the result is calibrated already.
+    Args:
+        result: A result of any kind whose answers can be right or wrong.
+        votes: The votes that the result was fitted to.
+        gold: Known answers of a random sample of the tasks. Without gold, class labels are calibrated by a temperature
+            fitted to held-out labels; other kinds need gold.
+        prior: The prior that the fit was given, if any.
+
+    Returns:
+        The result with calibrated confidence.
+    """
+    votes = get("classes").hooks.coerce(votes)
+    calibrated: Result = votes.kind.hooks.calibrate(result, votes, gold=gold, prior=prior)
+    return calibrated
+
+
+def calibrated_on(result: Result, votes: Votes[Any], gold: Any, sampling: Sampling | None = None) -> Result:
+    """Return an earlier result with its confidence calibrated on `gold`; labels stay as they are.
+
+    The method is fitted again without gold, with the parameters of the result. Nothing is done if gold was not drawn at
+    random, if the method needs gold to be fitted, or if the result is calibrated already.
     """
     calibrate = allowed(gold, None, sampling)
     if "slope" in result.extra.get(CHECK, {}):
@@ -99,27 +129,27 @@ def calibrated_on(result: Result, votes: Votes[Any], gold: Any, sampling: Sampli
 
 
 def sampling_of(result: Result) -> str | None:
-    """How the gold of a result was drawn, as recorded by its fit; None where nothing is recorded."""
+    """Return how the gold of a result was drawn, as recorded by its fit; None if nothing is recorded."""
     recorded_as = result.extra.get(SAMPLING)
     return None if recorded_as is None else str(recorded_as)
 
 
 def recorded(result: Result, sampling: Sampling | None, calibrate: bool | None) -> Result:
-    """The result with a record of how its gold was drawn, and the reason why confidence is not calibrated on it."""
+    """Return the result with a record of how its gold was drawn, and why confidence is not calibrated on it."""
     check = result.extra.get(CHECK)
     if sampling is None and (calibrate is False or (result.gold is None and check is None)):
-        return result  # nothing rests on how gold was drawn
+        return result  # it does not matter how gold was drawn
     drawn = sampling or ("refuted as random" if (check or {}).get("refuted") else ASSUMED)
     if check is None or sampling in ("weights", "chosen"):
         reason = _reason(result, sampling, calibrate)
-        given = {} if result.gold is None else {"n": int(np.sum(result.gold))}
-        check = {**given, "reason": reason} if reason else None
+        n_gold = {} if result.gold is None else {"n": int(np.sum(result.gold))}
+        check = {**n_gold, "reason": reason} if reason else None
     extra = {**result.extra, SAMPLING: drawn}
     return replace(result, extra=extra if check is None else {**extra, CHECK: {**check, "sampling": drawn}})
 
 
 def _reason(result: Result, sampling: Sampling | None, calibrate: bool | None) -> str:
-    """Why gold did not calibrate confidence; empty where it was not to, or where nothing is known to calibrate."""
+    """Return why gold did not calibrate confidence; "" if calibration was off or is not supported."""
     if sampling in ("weights", "chosen"):
         drawn = "chosen" if sampling == "chosen" else "drawn by weights"
         return (
@@ -138,7 +168,7 @@ def _method(method: Any, votes: Votes[Any], gold: Any, seed: int) -> Any:
 
 
 def measurable(method: str) -> bool:
-    """Whether gold can judge a method of this name: it can be made again from its name and fitted without gold."""
+    """Whether gold can measure a method: it can be rebuilt from its name and fitted without gold."""
     try:
         return "gold" not in registry.card(method).needs
     except ParameterError:
@@ -146,7 +176,7 @@ def measurable(method: str) -> bool:
 
 
 def allowed(gold: Any, calibrate: bool | None, sampling: Sampling | None) -> bool | None:
-    """`calibrate`, or False for gold that was not drawn at random."""
+    """Return `calibrate`, or False for gold that was not drawn at random."""
     if sampling is None:
         return calibrate
     if sampling not in SAMPLINGS:

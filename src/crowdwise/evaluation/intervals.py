@@ -1,8 +1,8 @@
-"""95 % intervals of the scores: tasks drawn with replacement, seeded, all draws at once.
+"""95 % bootstrap intervals of the scores: tasks are drawn with replacement, all draws at once.
 
 Every score is a function of sums over tasks: plain means (accuracy, log-loss, Brier), the absolute sums of the
-calibration bins (ECE), or the counts of each class (macro F1). So a resample is a row of task counts, and all scores of
-all resamples come from one sparse product; the bins are those of the tasks drawn.
+calibration bins (ECE), or the counts of each class (macro F1). A resample is therefore a row of task counts, and all
+scores of all resamples come from one sparse product; the bins are those of the drawn tasks.
 """
 
 from __future__ import annotations
@@ -18,63 +18,63 @@ F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 LEVEL = 0.95
-# Shares of tasks: their intervals are Jeffreys', since resamples of 20 right labels of 20 are all right.
+# Shares of tasks have Jeffreys intervals: the bootstrap interval of 20 right labels out of 20 has no width.
 SHARES = ("accuracy", "expected_accuracy")
-# Task counts are made for so many (resample, task) cells at a time: 32 MB.
+# Cells (resample, task) of task counts that are made at a time: 32 MB.
 _CELLS = 4_000_000
-# On very many tasks fewer resamples do: beyond so many draws in all their number falls, to no less than _FEWEST.
+# With very many tasks fewer resamples are enough: at most so many draws in all, but at least _FEWEST resamples.
 _DRAWS = 100_000_000
 _FEWEST = 200
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What each task adds to the scores: means[name][task], labels and truths as codes, and its calibration bin.
+class ScoreTerms:
+    """Contribution of each task to the scores: means[name][task], predicted and true codes, and calibration bin.
 
     Without probabilities `bin` is None; with them `means` holds "mean_confidence" and "expected_accuracy".
     """
 
     means: dict[str, F8]
-    said: I8
+    predicted: I8
     true: I8
     n_classes: int
     bin: I8 | None = None
 
     @property
     def gap(self) -> F8:
-        """Confidence minus hit."""
+        """Confidence minus hit (1 or 0) of each task."""
         return self.means["mean_confidence"] - self.means["expected_accuracy"]
 
 
-def intervals(terms: Terms, resamples: int, seed: int) -> dict[str, tuple[float, float]]:
-    """The central 95 % of each score over resampled tasks.
+def intervals(terms: ScoreTerms, resamples: int, seed: int) -> dict[str, tuple[float, float]]:
+    """Return the central 95 % interval of each score over resampled tasks.
 
-    The ECE of a resample is too high by about as much as that of the sample (chance makes gaps where there are none),
-    so its interval mirrors the resamples around what was measured. It begins at zero where a perfectly calibrated
-    method with these confidences would measure as much.
+    The ECE of a resample is too high by about as much as that of the sample (chance creates gaps), so its interval
+    mirrors the resamples around the measured value. It starts at zero if a perfectly calibrated method with these
+    confidences would often measure as much.
     """
     rng = np.random.default_rng(seed)
     sums, places = _sums(terms, resamples, rng)
     n = len(terms.true)
-    found = {
+    limits = {
         name: jeffreys(value.mean(), n) if name in SHARES else central(sums[:, places[name]][:, 0] / n, n, LEVEL)
         for name, value in terms.means.items()
     }
-    right, both = sums[:, places["right"]], sums[:, places["both"]]
-    f1 = np.divide(2 * right, both, out=np.zeros_like(right), where=both > 0)
-    found["macro_f1"] = central(f1.sum(axis=1) / (both > 0).sum(axis=1), n, LEVEL)
-    if (terms.said == terms.true).all():  # every resample is perfect too, and says nothing
-        found["macro_f1"] = jeffreys(1.0, n)
+    hits, sizes = sums[:, places["right"]], sums[:, places["both"]]
+    f1 = np.divide(2 * hits, sizes, out=np.zeros_like(hits), where=sizes > 0)
+    limits["macro_f1"] = central(f1.sum(axis=1) / (sizes > 0).sum(axis=1), n, LEVEL)
+    if (terms.predicted == terms.true).all():  # every resample is perfect too
+        limits["macro_f1"] = jeffreys(1.0, n)
     if terms.bin is not None:
         measured = float(np.abs(np.bincount(terms.bin, weights=terms.gap)).sum() / n)
         low, high = central(np.abs(sums[:, places["bin"]]).sum(axis=1) / n, n, LEVEL)
         calibrated = measured <= _by_chance(terms.means["mean_confidence"], terms.bin, rng)
-        found["ece"] = (0.0 if calibrated else max(0.0, 2 * measured - high), max(measured, 2 * measured - low))
-    return found
+        limits["ece"] = (0.0 if calibrated else max(0.0, 2 * measured - high), max(measured, 2 * measured - low))
+    return limits
 
 
 def jeffreys(share: float, n: int) -> tuple[float, float]:
-    """The central 95 % of Beta(hits + 1/2, misses + 1/2), up to the ends where all or none are hits.
+    """Return the central 95 % interval of Beta(hits + 1/2, misses + 1/2), extended to 0 or 1 if none or all are hits.
 
     Brown, Cai & DasGupta (2001), Statistical Science 16(2), doi:10.1214/ss/1009213286.
     """
@@ -86,22 +86,24 @@ def jeffreys(share: float, n: int) -> tuple[float, float]:
 
 
 def _by_chance(p: F8, place: I8, rng: np.random.Generator) -> float:
-    """The ECE that a perfectly calibrated method exceeds once in 40 times; its bins' gaps are nearly normal."""
+    """Return the ECE that a perfectly calibrated method exceeds once in 40 times; the gaps of its bins are nearly
+    normal.
+    """
     spread = np.sqrt(np.bincount(place, weights=np.clip(p * (1 - p), 0, None)))
     ece = np.abs(rng.normal(size=(2000, len(spread))) * spread).sum(axis=1) / len(p)
     return float(np.quantile(ece, (1 + LEVEL) / 2))
 
 
-def _sums(terms: Terms, resamples: int, rng: np.random.Generator) -> tuple[F8, dict[str, slice]]:
-    """sums[resample, column] and which columns belong to what."""
+def _sums(terms: ScoreTerms, resamples: int, rng: np.random.Generator) -> tuple[F8, dict[str, slice]]:
+    """Return sums[resample, column] and the columns of each group."""
     from scipy.sparse import csr_array
 
     n, k = len(terms.true), terms.n_classes
     rows = np.arange(n)
     groups = [(name, 1, rows, np.zeros(n, dtype=np.int64), value) for name, value in terms.means.items()]
-    hit = terms.said == terms.true
+    hit = terms.predicted == terms.true
     groups.append(("right", k, rows[hit], terms.true[hit], np.ones(int(hit.sum()))))
-    groups.append(("both", k, np.tile(rows, 2), np.concatenate([terms.said, terms.true]), np.ones(2 * n)))
+    groups.append(("both", k, np.tile(rows, 2), np.concatenate([terms.predicted, terms.true]), np.ones(2 * n)))
     if terms.bin is not None:
         groups.append(("bin", int(terms.bin.max()) + 1, rows, terms.bin, terms.gap))
     ends = np.cumsum([0, *(width for _, width, *_ in groups)])

@@ -1,1 +1,1 @@
-"""The border: files and frames to Annotations, Result to files; one module per format."""
+"""Input and output: files to votes, votes and results to files; one module per format."""

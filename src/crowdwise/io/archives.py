@@ -1,4 +1,4 @@
-"""Exports of several files: a zip archive or a folder, as named sources. What unpacks to far too much is refused."""
+"""Exports of several files, as a zip archive or a folder. Archives that would unpack to far too much are refused."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ MOST_BYTES = 1 << 32
 
 
 def member_names(source: Source, where: str) -> list[str]:
-    """The files in it, sorted; hidden ones and what macOS adds are left out."""
+    """Return the sorted names of the files, without hidden files and those that macOS adds."""
     if isinstance(source, Path) and source.is_dir():
         names = []
-        for folder, _, files in os.walk(source):  # what may not be looked into is passed over
-            inside = Path(folder).relative_to(source)
-            names += [(inside / name).as_posix() for name in files if os.path.isfile(os.path.join(folder, name))]
+        for folder, _, files in os.walk(source):  # unreadable folders are skipped
+            relative = Path(folder).relative_to(source)
+            names += [(relative / name).as_posix() for name in files if os.path.isfile(os.path.join(folder, name))]
             if len(names) > MOST_FILES:
                 raise DataError(f"{where} holds more than {MOST_FILES:,} files; name the export itself")
     else:
         with _open(source, where) as archive:
             names = [info.filename for info in archive.infolist() if not info.is_dir()]
         if len(names) > MOST_FILES:
-            raise DataError(f"{where} holds {len(names):,} files; that is no export that we know")
+            raise DataError(f"{where} holds {len(names):,} files; this is not an export of a known format")
         if len(set(names)) < len(names):
-            raise DataError(f"{where} holds two files of one name; pack it again")
+            raise DataError(f"{where} holds two files with the same name; pack it again")
     return sorted(n for n in names if not any(part.startswith((".", "__MACOSX")) for part in n.split("/")))
 
 
 def members(source: Source, where: str, endings: tuple[str, ...]) -> Iterator[tuple[str, Source]]:
-    """(name, content) of the files whose name ends like this, one at a time; a zip within the zip is opened too."""
+    """Yield (name, content) of the files with these endings; a zip inside the archive is opened too."""
     for name in member_names(source, where):
-        inner = name.lower().endswith(".zip") and ".zip" not in endings
-        if not (inner or name.lower().endswith(endings)):
+        is_zip = name.lower().endswith(".zip") and ".zip" not in endings
+        if not (is_zip or name.lower().endswith(endings)):
             continue
         content = _content(source, where, name)
-        if not inner:
+        if not is_zip:
             yield name, content
             continue
-        deeper = f"{where}: {printable(name)}"
-        for each in member_names(content, deeper):
-            if each.lower().endswith(endings):
-                yield f"{name}/{each}", _content(content, deeper, each)
+        inner_where = f"{where}: {printable(name)}"
+        for inner_name in member_names(content, inner_where):
+            if inner_name.lower().endswith(endings):
+                yield f"{name}/{inner_name}", _content(content, inner_where, inner_name)
 
 
 def _content(source: Source, where: str, name: str) -> Source:
@@ -62,12 +62,12 @@ def _content(source: Source, where: str, name: str) -> Source:
         if size > MOST_BYTES or (size > FREE and size > MOST_TIMES * packed):
             raise DataError(
                 f"{where}: {printable(name)} would unpack to {size:,} bytes, {size // packed:,} times its size; "
-                "that is no export, it is not opened"
+                "this is not an export and is not opened"
             )
         try:
             return archive.read(info)
         except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
-            # ValueError: the directory says that the file begins before the archive does.
+            # ValueError: the central directory states an offset before the start of the archive.
             why = "it is encrypted" if "password" in str(error) else first_line(error)
             raise DataError(f"{where}: {printable(name)} cannot be unpacked ({why}); export it again") from None
 
@@ -76,4 +76,4 @@ def _open(source: Source, where: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
-        raise DataError(f"{where} is no zip archive, or a damaged one ({first_line(error)}); export it again") from None
+        raise DataError(f"{where} is not a zip archive or is damaged ({first_line(error)}); export it again") from None

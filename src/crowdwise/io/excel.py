@@ -1,6 +1,6 @@
 """Excel workbooks (.xlsx, .xlsm): the first sheet as a table of text, read by fastexcel (the extra `excel`).
 
-A number is written as Excel shows it: 3, not 3.0. What could fill the memory is looked for before fastexcel sees it.
+Numbers are written as Excel shows them: 3, not 3.0. Workbooks that would fill the memory are refused beforehand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..core.faults import first_line
 from .archives import member_names, members
 from .sources import Source, Table, starts_with
 
-# A sheet becomes a full rectangle in memory, from its first cell to its last: about 32 bytes a cell.
+# A sheet becomes a full rectangle in memory, from its first cell to its last: about 32 bytes per cell.
 MOST_CELLS = 20_000_000
 _CELL = re.compile(rb"""\br\s*=\s*["']([A-Za-z]{0,3})([0-9]{1,7})["']""")
 _SHEETS = "xl/worksheets/"
@@ -23,7 +23,7 @@ HOW = "or save the sheet as CSV UTF-8 in Excel (File, Save As) and name that fil
 
 
 def open_excel(source: Source, where: str) -> Table:
-    """The workbook's first sheet, whose first row names the columns."""
+    """Open the first sheet of a workbook, whose first row names the columns."""
     try:
         import fastexcel
     except ImportError:
@@ -31,7 +31,7 @@ def open_excel(source: Source, where: str) -> Table:
             f"{where} is an Excel workbook, for which fastexcel is needed: pip install 'crowdwise[excel]'; {HOW}"
         ) from None
     if not starts_with(source, b"PK"):
-        raise DataError(f"{where} is no Excel workbook; say --format csv, or what else it is")
+        raise DataError(f"{where} is not an Excel workbook; use --format csv, or the format that it has")
     _refuse_far_cells(source, where)
     try:
         book = fastexcel.read_excel(source)
@@ -51,12 +51,12 @@ def open_excel(source: Source, where: str) -> Table:
 
 
 def _unnamed(frame: pl.DataFrame, name: str) -> bool:
-    """Whether a column has neither a name nor cells: spreadsheets leave such columns behind."""
+    """Whether a column has neither a name nor cells, as spreadsheets may leave behind."""
     return name.startswith("__UNNAMED__") and frame[name].null_count() == frame.height
 
 
 def _refuse_far_cells(source: Source, where: str) -> None:
-    """Raise when a sheet's rectangle is too large, or the archive would unpack to far too much."""
+    """Raise if a sheet's rectangle is too large, or the archive would unpack to far too much."""
     if not any(name.startswith(_SHEETS) for name in member_names(source, where)):
         raise DataError(f"{where} holds no sheets; is it an Excel workbook (.xlsx)?")
     for name, content in members(source, where, (".xml",)):
@@ -73,7 +73,7 @@ def _refuse_far_cells(source: Source, where: str) -> None:
 
 
 def _number(letters: bytes) -> int:
-    """A column's letters as its number: C is 3."""
+    """Convert a column's letters to its number: C is 3."""
     out = 0
     for letter in letters.upper():
         out = out * 26 + letter - 64

@@ -1,8 +1,8 @@
-"""Arrays in .npz and .npy files, headers first: nothing is allocated before it is known what the file would ask for.
+"""Read .npz and .npy files safely: headers are validated before any array is allocated.
 
-A header of a hundred bytes can ask for an exabyte, and a packed array of zeros is a thousand times smaller than what
-comes out of it. So the headers are read alone and compared with the bytes that are there, and the caller looks at
-names, shapes and types before a single value is read.
+A header of a hundred bytes can request an exabyte, and a compressed array of zeros is a thousand times smaller than its
+content. So the headers are read first and compared with the size of the file, and the caller checks names, shapes and
+types before any value is read.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ import numpy.typing as npt
 
 from .sources import FREE, MOST_TIMES, Source
 
-# The most that deflate can do; what claims to have been packed better is damaged.
+# The best ratio that deflate can reach; a file that claims a better one is damaged.
 _DEFLATE = 1100
 _LONGEST_HEADER = 10_000
-# What zipfile and numpy raise on files that are not what they should be.
+# Errors that zipfile and numpy raise on malformed files.
 FAULTS = (OSError, ValueError, TypeError, KeyError, EOFError, NotImplementedError, RuntimeError, OverflowError,
           SyntaxError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an array is said to be; `packed` is the number of bytes that it takes in the file."""
+    """The header of an array; `packed` is the number of bytes that it takes in the file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -46,20 +46,20 @@ class Header:
 
     @property
     def is_bomb(self) -> bool:
-        """Whether it is packed as no numbers of any use are."""
+        """Whether the compression ratio is implausible for real data."""
         return self.size > FREE and self.size > MOST_TIMES * self.packed
 
 
-# Sees what there is, raises ValueError where it is wrong, and says what to read.
-Look = Callable[[Mapping[str, Header]], Iterable[str]]
+# Gets the headers, raises ValueError if one is invalid, and returns the names of the arrays to read.
+SelectArrays = Callable[[Mapping[str, Header]], Iterable[str]]
 
 
-def read_npz(path: Path, look: Look) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an archive that `look` chose from the headers; raises one of FAULTS."""
+def read_npz(path: Path, look: SelectArrays) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of an archive that `look` selects from the headers; raises one of FAULTS."""
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(members) < len(archive.infolist()):
-            raise ValueError("two arrays of one name")
+            raise ValueError("two arrays with the same name")
         headers = {}
         for name, info in members.items():
             with archive.open(info) as file:
@@ -75,8 +75,8 @@ def read_npz(path: Path, look: Look) -> dict[str, npt.NDArray[Any]]:
         return arrays
 
 
-def read_npy(source: Source, look: Look) -> npt.NDArray[Any]:
-    """The array of a .npy file, after `look` has seen its header under the name ""; raises one of FAULTS."""
+def read_npy(source: Source, look: SelectArrays) -> npt.NDArray[Any]:
+    """Return the array of a .npy file, whose header `look` validates under the name ""; raises one of FAULTS."""
     size = len(source) if isinstance(source, bytes) else source.stat().st_size
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         look({"": _header(file, size, size, "it")})
@@ -86,10 +86,10 @@ def read_npy(source: Source, look: Look) -> npt.NDArray[Any]:
 
 
 def _header(file: IO[bytes], size: int, packed: int, name: str) -> Header:
-    """The header of an array whose file has so many bytes, which must be just what it asks for."""
+    """Read the header of an array and check it against the size of the file."""
     start = file.read(8)
     if len(start) < 8 or not start.startswith(b"\x93NUMPY"):
-        raise ValueError(f"{name} is no array")
+        raise ValueError(f"{name} is not an array")
     width = 2 if start[6] == 1 else 4
     length = file.read(width)
     n = int.from_bytes(length, "little")
@@ -100,10 +100,10 @@ def _header(file: IO[bytes], size: int, packed: int, name: str) -> Header:
     shape, _, dtype = read(text)
     if dtype.hasobject or dtype.kind not in "biufU" or any(side < 0 for side in shape):
         raise ValueError(f"{name} holds {dtype} values of shape {shape}: no array of numbers")
-    found = Header(tuple(map(int, shape)), dtype, packed)
-    if found.size != size - 8 - width - n:
-        raise ValueError(f"{name} has {size:,} bytes, which shape {_short(found.shape)} does not fit")
-    return found
+    header = Header(tuple(map(int, shape)), dtype, packed)
+    if header.size != size - 8 - width - n:
+        raise ValueError(f"{name} has {size:,} bytes, which shape {_short(header.shape)} does not fit")
+    return header
 
 
 def _short(shape: tuple[int, ...]) -> str:

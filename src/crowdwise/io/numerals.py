@@ -1,4 +1,4 @@
-"""Numbers as tables spell them: 3.0 for 3, as pandas does beside a gap, and 3,5 for 3.5, as half of Europe does."""
+"""Spellings of numbers in tables: 3.0 for 3, as pandas writes integers with gaps, and 3,5 for 3.5."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..core.vocabulary import NUMERAL, short_numerals
 
 
 def respell(labels: pl.Series, decimal_comma: bool) -> tuple[pl.Series, str | None]:
-    """Distinct labels as short numerals where all are numbers (3.0 is 3), and a note that says so.
+    """Shorten distinct labels if all are numbers (3.0 becomes 3), and return a note about it.
 
-    Halves keep their spelling (1.0 beside 1.5), unless they are written with a comma in a file that may.
+    Labels with fractions keep their spelling (1.0 beside 1.5), unless they are written with a decimal comma.
     """
     if not len(labels) or not bool(labels.str.contains(NUMERAL).all()):
         return labels, None
@@ -31,6 +31,6 @@ def respell(labels: pl.Series, decimal_comma: bool) -> tuple[pl.Series, str | No
 
 
 def with_points(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Numbers with a decimal comma in these columns with a point."""
+    """Replace decimal commas by points in these columns."""
     columns = [name for name in columns if frame.schema[name] == pl.String]
     return frame.with_columns(pl.col(columns).str.replace(r"^(\s*[+-]?\d*),(\d+\s*)$", "${1}.${2}"))

@@ -15,10 +15,10 @@ from ..core.intake.column import UnknownClasses, asking, reads_like_missing
 from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION
 from ..core.intake.repeats import Duplicates
 from ..core.kind import KindHooks
+from ..core.options import Multiple, ReadOptions, Rejected
 from ..core.vocabulary import as_series, quote
-from .formats.base import Multiple, Rejected
+from .detect_kind import kind_of_header
 from .formats.detect import detect
-from .kind_of_columns import kind_of_header
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import Table, open_source
 from .tables import format_of, table_of
@@ -46,21 +46,43 @@ def read(
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Any:
-    """Votes from a file: .csv, .tsv, .jsonl, .parquet (+ .gz, .zst), .xlsx, .npy (Snorkel's L), `-` for stdin.
+    """Read votes from a file.
 
-    Exports of labelling tools (Label Studio, Argilla, MTurk, Toloka, Prodigy, doccano, CVAT, ...) are recognised.
-    `columns` maps task, worker, label (and time, weight, duration, confidence, gold, ...) to the file's names where
-    they differ. `format="wide"` reads a table with one column per worker, whose first column names the task.
-    `missing` lists values that stand for nothing, such as R's "NA". What comes back are Annotations where the
-    answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
-    classes that have an order from the lowest to the highest; `offered` says of label sets what could be chosen in
-    each task. `about_tasks` and `about_workers` are files or frames with a row a task or worker (text, url; group,
-    family, cost), which travel with the votes; `links` is one of linked tasks.
-    `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
+    Tables may be .csv, .tsv, .jsonl or .parquet (also .gz, .zst) and .xlsx; .npy holds Snorkel's label matrix. Exports
+    of labelling tools (Label Studio, Argilla, MTurk, Toloka, Prodigy, doccano, CVAT, ...) are recognised. `read_all`
+    also returns the gold labels in the file and how it was read.
+
+    Args:
+        path: The file, `-` for standard input, or the folder of an export.
+        columns: Our column names (task, worker, label, time, weight, duration, confidence, gold, ...) mapped to those
+            of the file, where they differ.
+        duplicates: What to do when a worker gave a task different labels: "error", "first", "last" or "keep".
+        format: The format, where it is not to be detected. "wide" reads a table with one column per worker, whose
+            first column names the task.
+        question: Which question of an export to read, where it has several.
+        multiple: What to do with an answer that holds several labels: "error", "join" (one class "a|b"), "drop" or
+            "set" (read all answers as label sets, also from "a|b" in tables).
+        predictions: Whether predictions of models in an export count as votes.
+        rejected: Whether assignments that the requester rejected are kept ("keep") or dropped ("drop").
+        classes: All classes, where the votes may not contain every one of them.
+        unknown_classes: What to do with labels outside `classes`: "error" or "drop".
+        missing: Values that stand for a missing label, such as R's "NA".
+        kind: Kind of the answers ("classes", "numbers", "sets", ...). By default the columns determine it.
+        order: Classes from the lowest to the highest, where they are ordered.
+        offered: Choices that each task offered, for label sets: a mapping, a file or a frame with one row per task.
+        links: File or frame with two columns of linked tasks and an optional third column of weights.
+        about_tasks: File or frame with one row per task (text, url, ...) to attach to the votes.
+        about_workers: File or frame with one row per worker (group, family, cost, ...) to attach to the votes.
+
+    Returns:
+        `Annotations` if the answers are classes, else `Votes`.
+
+    Raises:
+        DataError: The file cannot be read as votes.
+        ParameterError: An option has an invalid value or does not apply to the file.
     """
-    return read_all(
-        path,
-        columns=columns,
+    options = ReadOptions(
+        columns=columns or {},
         duplicates=duplicates,
         format=format,
         question=question,
@@ -76,27 +98,28 @@ def read(
         links=links,
         about_tasks=about_tasks,
         about_workers=about_workers,
-    ).annotations
+    )
+    return read_all(path, options).annotations
 
 
 def _of_a_kind(table: Table) -> pl.DataFrame | None:
-    """A truth in columns that only one kind of answers has, as that kind reads them."""
+    """Read a truth whose columns belong to one kind of answers; None if there are none."""
     for name in kinds.names():
         kind = kinds.get(name)
-        told = (
-            kind.told_by(table.header)
-            if kind.hooks.supports(KindHooks.truth_table) and kind.told_by is not None
+        columns = (
+            kind.detect_columns(table.header)
+            if kind.hooks.supports(KindHooks.truth_table) and kind.detect_columns is not None
             else None
         )
-        if told is not None:
-            found: pl.DataFrame | None = kind.hooks.truth_table(table.read(table.header))
-            if found is not None:
-                return found
+        if columns is not None:
+            truth: pl.DataFrame | None = kind.hooks.truth_table(table.read(table.header))
+            if truth is not None:
+                return truth
     return None
 
 
 def read_number_truth(path: str | Path, *, missing: Sequence[str] = ()) -> pl.DataFrame:
-    """Known numbers: a table task, value_<part>... as text where answers have several parts, else as `read_truth`."""
+    """Read true numbers: a table task, value_<part>... as text for answers of several parts, else as `read_truth`."""
     source, where = open_source(path)
     if detect(source, where, str(path))[0] is not None:
         return read_truth(path, missing=missing)
@@ -107,29 +130,29 @@ def read_number_truth(path: str | Path, *, missing: Sequence[str] = ()) -> pl.Da
     chosen, _ = choose_columns(table, None, ("task",), TRUTH_OPTION)
     frame = table.read([chosen["task"], *parts]).rename({chosen["task"]: "task"})
     frame = frame.select(as_series(frame[name], name).cast(pl.String).str.strip_chars() for name in frame.columns)
-    nothing = ["", *(str(value).strip() for value in missing)]
-    full = frame.filter(pl.all_horizontal((~pl.all().is_in(nothing)).fill_null(False)))
-    if not len(full):
+    missing_values = ["", *(str(value).strip() for value in missing)]
+    complete = frame.filter(pl.all_horizontal((~pl.all().is_in(missing_values)).fill_null(False)))
+    if not len(complete):
         raise DataError(f"{table.where} has no rows with a task and all its numbers; is it the right file?")
-    if len(full) < len(frame):
+    if len(complete) < len(frame):
         warnings.warn(
-            f"{table.where}: {len(frame) - len(full)} rows without a task or a number are left out",
+            f"{table.where}: {len(frame) - len(complete)} rows without a task or a number are left out",
             LedgerWarning,
             stacklevel=2,
         )
-    return full
+    return complete
 
 
 def _only_column(header: Sequence[str]) -> dict[str, str] | None:
-    """Where nothing is called a label: the column that a kind of one column knows as its answer (a transcript)."""
+    """Return the answer column of a kind with a single column (a transcript), if no column is named like a label."""
     plain = {name.strip().lower().replace(" ", "_") for name in header}
     if plain & {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split(), *TRUTH_KNOWN_AS.split()}:
         return None
     for name in kinds.names():
         kind = kinds.get(name)
-        told = kind.told_by(header) if kind.told_by is not None and len(kind.columns) == 1 else None
-        if told is not None and len(told) == 1:
-            return {"label": next(iter(told.values()))}
+        columns = kind.detect_columns(header) if kind.detect_columns is not None and len(kind.columns) == 1 else None
+        if columns is not None and len(columns) == 1:
+            return {"label": next(iter(columns.values()))}
     return None
 
 
@@ -140,21 +163,34 @@ def read_truth(
     question: str | None = None,
     missing: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """A table task, label from a file, as text, each task once; rows without a label are left out with a warning.
+    """Read true labels from a file, or the gold labels of a labelling tool's export.
 
-    `columns` and `missing` are as for `read`. Of an export of a labelling tool, the gold labels in it.
+    Rows without a label are left out with a warning.
+
+    Args:
+        path: The file, or `-` for standard input.
+        columns: Our column names (task, label) mapped to those of the file.
+        question: Which question of an export to read, where it has several.
+        missing: Values that stand for a missing label.
+
+    Returns:
+        A table task, label as text, with each task once.
+
+    Raises:
+        DataError: The file holds no labels, or different labels for a task.
     """
     source, where = open_source(path)
     kind = None if columns else detect(source, where, str(path))[0]
     if kind is not None:
-        reading = read_all(path, format=kind, question=question, duplicates="keep", multiple="join")
+        options = ReadOptions(format=kind, question=question, duplicates="keep", multiple="join")
+        reading = read_all(path, options)
         if reading.gold is None:
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
     table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
-    own = None if columns else kind_of_header(table.header)
-    if own is not None and len(own.columns) == 1:
-        columns = {"label": next(iter(own.columns))}
+    kind_of_answers = None if columns else kind_of_header(table.header)
+    if kind_of_answers is not None and len(kind_of_answers.columns) == 1:
+        columns = {"label": next(iter(kind_of_answers.columns))}
     elif not columns:
         columns = _only_column(table.header)
     try:
@@ -165,22 +201,25 @@ def read_truth(
             frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
     except DataError as error:
         raise DataError(f"{table.where}: {error}".replace(f"{table.where}: {table.where}", table.where)) from None
-    nothing = ["", *(str(value).strip() for value in missing)]
-    full = frame.filter(pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(nothing)).fill_null(False)))
-    if not len(full):
+    missing_values = ["", *(str(value).strip() for value in missing)]
+    complete = frame.filter(
+        pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(missing_values)).fill_null(False))
+    )
+    if not len(complete):
         raise DataError(f"{table.where} has no rows with a task and a label; is it the right file?")
-    for word in full["label"].filter(reads_like_missing(full["label"])).unique(maintain_order=True):
-        warnings.warn(f"{table.where}: the true label {word!r} {asking(word)}", LedgerWarning, stacklevel=2)
-    if len(full) < len(frame):
+    for label in complete["label"].filter(reads_like_missing(complete["label"])).unique(maintain_order=True):
+        warnings.warn(f"{table.where}: the true label {label!r} {asking(label)}", LedgerWarning, stacklevel=2)
+    if len(complete) < len(frame):
         warnings.warn(
-            f"{table.where}: {len(frame) - len(full)} rows without a task or a label are left out",
+            f"{table.where}: {len(frame) - len(complete)} rows without a task or a label are left out",
             LedgerWarning,
             stacklevel=2,
         )
-    full = full.unique(maintain_order=True)
-    twice = full.filter(pl.col("task").is_duplicated())["task"].unique(maintain_order=True)
-    if len(twice):
+    complete = complete.unique(maintain_order=True)
+    contradicted = complete.filter(pl.col("task").is_duplicated())["task"].unique(maintain_order=True)
+    if len(contradicted):
         raise DataError(
-            f"{table.where}: {len(twice)} tasks have two different true labels: {quote(twice)}; keep one of them"
+            f"{table.where}: {len(contradicted)} tasks have two different true labels: "
+            f"{quote(contradicted)}; keep one of them"
         )
-    return full
+    return complete

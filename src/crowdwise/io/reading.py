@@ -1,4 +1,4 @@
-"""Reading: everything that a file of votes holds; the votes, and what else the tool that wrote it knew."""
+"""Read everything in a file of votes: the votes, and what else the tool that wrote the file recorded."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
-from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TAKEN, candidates, choose, values
-from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind
+from ..core.options import ReadOptions
 from ..core.vocabulary import quote
-from .about import facts, with_about, with_links
+from .about import attach_links, attach_tables, facts
+from .build_votes import attach_file_tables, build_votes
+from .detect_kind import FALLBACK, accepts_columns, answer_of, detect_kind, kind_from_values, may_be_classes, roles
 from .formats import FORMATS as EXPORTS
 from .formats import get
-from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
+from .formats.base import TASK_COLUMNS, Control, ParsedFile, TaskItem
 from .formats.detect import PLAIN, detect
-from .found_votes import coded_votes, with_facts
-from .kind_of_columns import FALLBACK, answer_of, fitting, may_be_classes, roles, told, told_by_values
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, Table, open_source, printable
@@ -41,12 +40,16 @@ FORMATS = (*TABLES, *EXPORTS)
 class Reading:
     """The votes of a file, how they were read, and what came with them.
 
-    `annotations` are the votes: Annotations where they are classes, Votes where they are of another kind.
-
-    `format` and `why`: what the file was taken for; `question`: which of its questions; `columns`: our names to the
-    file's. `gold` (task, label) is the truth that the file itself knows; `workers` (worker, source, group) says who
-    is a human and who a model, where the file does. `items` goes through the tasks as the file has them, with ids and
-    data, and `control` is the question in Label Studio's words; both for exports of Label Studio.
+    Attributes:
+        annotations: The votes: `Annotations` of classes, `Votes` of another kind.
+        format: The format that the file was read as.
+        why: How the format was determined.
+        question: Which question of an export was read.
+        columns: Our column names mapped to those of the file.
+        gold: Gold labels in the file itself (task, label).
+        workers: Whether workers are human or models, and their group, where the file states it (worker, source, group).
+        items: Iterates over the tasks of an export of Label Studio, with ids and data.
+        control: The question as Label Studio names it.
     """
 
     annotations: Any
@@ -56,216 +59,208 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     gold: pl.DataFrame | None = None
     workers: pl.DataFrame | None = None
-    items: Callable[[], Iterator[Item]] | None = None
+    items: Callable[[], Iterator[TaskItem]] | None = None
     control: Control | None = None
 
     def usable_gold(self) -> tuple[pl.DataFrame | None, str | None]:
-        """The gold labels in the file itself, for a fit, and what to say of them.
+        """Return the gold labels in the file that a fit may use, and a note about them.
 
-        Where a file knows the truth of every task, that is for judging, not for use.
+        Where a file holds the truth of every task, it is meant for evaluation and is not used.
         """
         if self.gold is None:
             return None, None
         if len(self.gold) >= self.annotations.n_tasks:
             n = f"{len(self.gold):,}"
-            return None, f"the file knows the true label of all {n} tasks; it is left aside (see evaluate --truth)"
+            return None, f"the file holds the true label of all {n} tasks, which is not used (see evaluate --truth)"
         return self.gold, f"{len(self.gold):,} gold labels in the file itself are used; --gold FILE takes others"
 
 
-def read_all(
-    path: str | Path,
-    *,
-    columns: Mapping[str, str] | None = None,
-    duplicates: Duplicates = "error",
-    format: str | None = None,
-    question: str | None = None,
-    multiple: Multiple | None = None,
-    predictions: bool = False,
-    rejected: Rejected = "keep",
-    classes: Any = None,
-    unknown_classes: UnknownClasses = "error",
-    missing: Sequence[str] = (),
-    kind: str | None = None,
-    likely: str | None = None,
-    order: Sequence[Any] | None = None,
-    offered: Any = None,
-    links: Any = None,
-    about_tasks: Any = None,
-    about_workers: Any = None,
-) -> Reading:
-    """Everything in a file of votes; `read` gives the annotations alone.
+def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: Any) -> Reading:
+    """Read everything in a file of votes; `read` returns the votes alone.
 
-    `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
-    with several labels in one answer ("join" makes "a|b" a class, "set" reads sets, also from "a|b" in tables), whether
-    models' predictions are votes, and whether assignments that the requester rejected stay in. `missing` lists values
-    that stand for nothing, such as R's "NA". `kind` says what kind of answers these are ("classes", "numbers", "sets");
-    without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
-    `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
-    frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
-    `about_workers` are files or frames with a row a task or worker, which then travel with the votes;
-    `links` is one with two columns of tasks that belong together, and a third with weights if there is one.
+    Args:
+        path: The file, `-` for standard input, or the folder of an export.
+        options: How to read the file.
+        **keywords: The fields of `ReadOptions`, if `options` is not given. They are the keyword arguments of `read`,
+            and `likely`: the kind of answers to assume where neither `kind` nor the columns determine it.
+
+    Returns:
+        The votes, the format that was detected, and what else the file holds: gold labels, questions, tasks.
     """
-    if format is not None and format not in FORMATS:
-        raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    if kind is None and (classes is not None or order is not None):
-        kind = FALLBACK
-    if kind is None and multiple == "set":
-        kind = SETS
-    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
-    about = {"tasks": about_tasks, "workers": about_workers}
-    if format == "snorkel" or (format is None and str(path).endswith(".npy")):
-        votes = with_about(read_snorkel(path, columns, classes), **about)
-        return Reading(votes, "snorkel", "the file's name ends in .npy")
-    where, name, why, chosen, found = _find(path, format, ask)
-    unknown = None if unknown_classes == "error" else unknown_classes
-    own = {"classes": classes, "order": order, "unknown_classes": unknown}
-    record = kinds.get(kind or likely or found.kind)
-    _take_as(found, record, where)
-    if offered is not None:
-        _add_offered(found, record, offered)
-    coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
-    policy = "keep" if found.again and duplicates == "error" else duplicates
-    votes = with_facts(coded_votes(record, coder, found, (where, name), policy, missing), found, where, columns)
-    votes = with_links(with_about(votes, **about), links)
-    return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
+    if options is None:
+        options = ReadOptions(**keywords)
+    elif keywords:
+        raise ParameterError(f"give options or keywords, not both; got {', '.join(keywords)}")
+    if options.format is not None and options.format not in FORMATS:
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
+    if options.format == "snorkel" or (options.format is None and str(path).endswith(".npy")):
+        votes = read_snorkel(path, options.columns, options.classes)
+        return Reading(_attach(votes, options, links=False), "snorkel", "the file's name ends in .npy")
+    where, name, why, chosen, content = _find(path, options)
+    kind = kinds.get(options.expected_kind or content.kind)
+    _take_as(content, kind, where)
+    if options.offered is not None:
+        _add_offered(content, kind, options.offered)
+    coder = _coder(kind, options, name, content)
+    policy = "keep" if content.repeats_allowed and options.duplicates == "error" else options.duplicates
+    votes = build_votes(kind, coder, content, (where, name), policy, options.missing)
+    votes = _attach(attach_file_tables(votes, content, where, options.columns), options)
+    return Reading(
+        votes, name, why, content.question, chosen, content.gold, content.workers, content.items, content.control
+    )
 
 
-def _take_as(found: Found, record: Kind, where: str) -> None:
-    """Labels of an export or a wide table as answers of their kind, or of the kind that was asked for."""
-    if "label" not in found.columns or "label" in record.columns:
+def _attach(votes: Any, options: ReadOptions, *, links: bool = True) -> Any:
+    """The votes with the tables that the caller named."""
+    votes = attach_tables(votes, tasks=options.about_tasks, workers=options.about_workers)
+    return attach_links(votes, options.links) if links else votes
+
+
+def _take_as(content: ParsedFile, kind: Kind, where: str) -> None:
+    """Move the labels of an export or a wide table to the columns of their kind."""
+    if "label" not in content.columns or "label" in kind.columns:
         return
-    if len(record.columns) == 1:
-        found.columns[next(iter(record.columns))] = found.columns.pop("label")
-    elif record.complete is not None:
-        _complete(found, record)
+    if len(kind.columns) == 1:
+        content.columns[next(iter(kind.columns))] = content.columns.pop("label")
+    elif kind.fill_columns is not None:
+        _fill_columns(content, kind)
     else:
-        raise DataError(f"{where} cannot be read as {record.people}")
+        raise DataError(f"{where} cannot be read as {kind.display_name}")
 
 
-def _add_offered(found: Found, record: Kind, offered: Any) -> None:
-    """A column of what could be chosen in each row, by its task."""
-    if "offered" not in record.roles:
-        raise ParameterError(f"offered does not go with {record.people}")
-    found.columns["offered"] = record.hooks.offered(found.columns["task"], offered)
+def _add_offered(content: ParsedFile, kind: Kind, offered: Any) -> None:
+    """Add the column `offered`: the choices of each row's task."""
+    if "offered" not in kind.roles:
+        raise ParameterError(f"offered does not go with {kind.display_name}")
+    content.columns["offered"] = kind.hooks.offered(content.columns["task"], offered)
 
 
-def _coder(
-    record: Kind, own: Mapping[str, Any], name: str, found: Found, asked: str | None
-) -> Callable[[dict[str, Any]], Coder]:
-    """The kind's coder with what was said about its answers; what it does not know is refused."""
-    known = signature(record.coder).parameters
-    for option in own:
-        if option not in known:
-            raise ParameterError(f"{option} does not go with {record.people}")
-    more: dict[str, Any] = {"respell": None, "asked": asked is not None or found.certain}
-    if name in TABLES:
-        more["respell"] = partial(respell, decimal_comma=found.decimal_comma)
-    return partial(record.coder, **own, **{key: value for key, value in more.items() if key in known})
+def _coder(kind: Kind, options: ReadOptions, format: str, content: ParsedFile) -> Callable[[dict[str, Any]], Coder]:
+    """The kind's coder with the options that concern its answers; options that it does not take are refused."""
+    unknown = None if options.unknown_classes == "error" else options.unknown_classes
+    named = {"classes": options.classes, "order": options.order, "unknown_classes": unknown}
+    named = {name: value for name, value in named.items() if value is not None}
+    parameters = signature(kind.coder).parameters
+    for name in named:
+        if name not in parameters:
+            raise ParameterError(f"{name} does not go with {kind.display_name}")
+    more: dict[str, Any] = {"respell": None, "asked": options.requested_kind is not None or content.certain}
+    if format in TABLES:
+        more["respell"] = partial(respell, decimal_comma=content.decimal_comma)
+    return partial(kind.coder, **named, **{name: value for name, value in more.items() if name in parameters})
 
 
-def _find(path: str | Path, format: str | None, ask: Ask) -> tuple[str, str, str, Mapping[str, str], Found]:
-    """(what to call the file, format, why, columns, what was found)."""
+def _find(path: str | Path, options: ReadOptions) -> tuple[str, str, str, Mapping[str, str], ParsedFile]:
+    """(name for messages, format, why this format, columns, content)."""
+    format = options.format
     if format == "wide":
-        where, found = read_wide(path, ask.columns, ask.missing)
-        return where, "wide", "as asked", {}, found
+        where, content = read_wide(path, options.columns, options.missing)
+        return where, "wide", "as asked", {}, content
     folder = str(path) != "-" and os.path.isdir(path)
     source, where = (Path(path), printable(Path(path).name or str(path))) if folder else open_source(path)
     name, why = (format, "as asked") if format is not None else detect(source, where, str(path))
     if name in EXPORTS:
-        return where, name, why, ask.columns, get(name).read(source, where, ask)
+        return where, name, why, options.columns, get(name).read(source, where, options)
     if folder:
-        open_source(path)  # says that it is a folder
-    return _find_long(source, where, name or ("csv" if str(path) == "-" else format_of(Path(path))), why, ask)
+        open_source(path)  # raises: the path is a folder
+    return _read_long(source, where, name or ("csv" if str(path) == "-" else format_of(Path(path))), why, options)
 
 
-def _find_long(
-    source: Source, where: str, kind: str, why: str, ask: Ask
-) -> tuple[str, str, str, Mapping[str, str], Found]:
-    table = table_of(source, where, kind)
-    mapping = dict(ask.columns)
-    if ask.question is not None:
-        mapping.setdefault("label", ask.question)
-    record, wanted, chosen, notes = columns_of(table, mapping, ask.kind)
-    frame = _read(table, chosen, wanted)
-    out: list[str] = []  # kinds that the names of the columns told, but not what stands in them
-    guessed = ask.kind is None and may_be_classes(table.header)
-    while guessed and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
-        out.append(record.name)
-        record, wanted, chosen, notes = columns_of(table, mapping, None, out)
-        frame = _read(table, chosen, wanted)
-    other, why_other = told_by_values(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
+def _read_long(
+    source: Source, where: str, format: str, why: str, options: ReadOptions
+) -> tuple[str, str, str, Mapping[str, str], ParsedFile]:
+    """A table with one row per vote."""
+    table = table_of(source, where, format)
+    mapping = dict(options.columns)
+    if options.question is not None:
+        mapping.setdefault("label", options.question)
+    expected = options.expected_kind
+    kind, required, chosen, notes = columns_of(table, mapping, expected)
+    frame = _read(table, chosen, required)
+    rejected: list[str] = []  # kinds whose column names are there but whose values are not
+    is_guess = expected is None and may_be_classes(table.header)
+    while is_guess and not mapping.keys() & set(kind.roles) and not accepts_columns(kind, frame, chosen):
+        rejected.append(kind.name)
+        kind, required, chosen, notes = columns_of(table, mapping, None, rejected)
+        frame = _read(table, chosen, required)
+    other, other_notes = (
+        kind_from_values(frame[chosen["label"]]) if expected is None and "label" in chosen else (None, ())
+    )
     if other is not None:
-        own = {role: column for role, column in mapping.items() if role != "label"}
+        other_roles = {role: column for role, column in mapping.items() if role != "label"}
         role = next(iter(other.columns))
-        record, wanted, chosen, notes = columns_of(table, {**own, role: chosen["label"]}, other.name)
-        frame, notes = _read(table, chosen, wanted), notes + why_other
-    elif record.name == FALLBACK and table.with_lists is not None:
-        frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
+        kind, required, chosen, notes = columns_of(table, {**other_roles, role: chosen["label"]}, other.name)
+        frame, notes = _read(table, chosen, required), notes + other_notes
+    elif kind.name == FALLBACK and table.with_lists is not None:
+        frame = table.read(list(chosen.values()))  # a class is not a list: this names the line that holds one
     if table.decimal_comma:
-        numbers = ("time", "weight", *TAKEN, *(answer_of(wanted) if record.fits is not None else ()))
+        numbers = ("time", "weight", *TAKEN, *(answer_of(required) if kind.accepts is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
-    picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing, wanted=wanted)
-    found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=record.name)
-    _complete(found, record)
+    columns, more = values(frame, chosen, where, strict=mapping, missing=options.missing, required=required)
+    content = ParsedFile(columns, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=kind.name)
+    _fill_columns(content, kind)
     if "gold" in chosen and "task" in chosen:
-        found.gold = _gold(frame, chosen, where)
+        content.gold = _gold(frame, chosen, where)
     if "worker" in chosen:
-        found.workers = facts(frame, chosen, "worker", ("source", "group"))
-    if found.about_tasks is None and "task" in chosen:
-        found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
+        content.workers = facts(frame, chosen, "worker", ("source", "group"))
+    if content.about_tasks is None and "task" in chosen:
+        content.about_tasks = facts(frame, chosen, "task", TASK_COLUMNS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
-    return where, kind, why, chosen, found
+    return where, format, why, chosen, content
 
 
-def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
-    """The chosen columns; those of the answer may hold lists."""
-    columns, own = list(chosen.values()), [chosen[role] for role in answer_of(wanted)]
-    return table.read(columns) if table.with_lists is None else table.with_lists(columns, own)
+def _read(table: Table, chosen: Mapping[str, str], required: Sequence[str]) -> pl.DataFrame:
+    """Read the chosen columns; those of the answer may hold lists."""
+    columns, answer_columns = list(chosen.values()), [chosen[role] for role in answer_of(required)]
+    return table.read(columns) if table.with_lists is None else table.with_lists(columns, answer_columns)
 
 
-def _complete(found: Found, record: Kind) -> None:
-    """Tasks and workers that the file does not name, by the rule of the kind."""
-    if record.complete is not None:
-        notes, about, again = record.complete(found.columns)
-        found.notes, found.about_tasks, found.again = found.notes + notes, about, again
+def _fill_columns(content: ParsedFile, kind: Kind) -> None:
+    """Add tasks and workers that the file does not name, by the rule of the kind."""
+    if kind.fill_columns is not None:
+        notes, about, repeats_allowed = kind.fill_columns(content.columns)
+        content.notes, content.about_tasks, content.repeats_allowed = content.notes + notes, about, repeats_allowed
 
 
 def columns_of(
-    table: Table, mapping: Mapping[str, str], asked: str | None, but: Sequence[str] = ()
+    table: Table, mapping: Mapping[str, str], kind_name: str | None, excluded: Sequence[str] = ()
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
-    """The kind of the answers, the roles of its columns, which column has which, and notes."""
-    record, named, notes = told(table.header, mapping, asked, but)
+    """Return the kind of the answers, the roles of its columns, the column of each role, and notes."""
+    kind, named, notes = detect_kind(table.header, mapping, kind_name, excluded)
     taken = {*named.values()}
-    named |= {role: role for role in record.along if role in table.header and role not in (*named, *taken)}
-    wanted = tuple(
+    named |= {role: role for role in kind.along if role in table.header and role not in (*named, *taken)}
+    required = tuple(
         role
-        for role in roles(record, named)
-        if role not in record.may_lack or role in named or candidates(role, table.header, ("worker",))
+        for role in roles(kind, named)
+        if role not in kind.may_lack or role in named or candidates(role, table.header, ("worker",))
     )
-    chosen, more = choose_columns(table, named, wanted)
-    return record, wanted, chosen, notes + more
+    chosen, more = choose_columns(table, named, required)
+    return kind, required, chosen, notes + more
 
 
 def choose_columns(
-    table: Table, columns: Mapping[str, str] | None, wanted: tuple[str, ...], option: str = "--columns"
+    table: Table, columns: Mapping[str, str] | None, required: tuple[str, ...], option: str = "--columns"
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """`choose`, with the names from the whole file where those from its beginning do not do."""
+    """Like `choose`, but look for names in the whole file where those at its beginning do not suffice."""
     try:
-        return choose(table.header, columns, table.where, wanted, option)
+        return choose(table.header, columns, table.where, required, option)
     except DataError:
         if table.all_names is None or set(table.all_names()) == set(table.header):
             raise
-        return choose(table.all_names(), columns, table.where, wanted, option)
+        return choose(table.all_names(), columns, table.where, required, option)
 
 
 def _gold(frame: pl.DataFrame, chosen: Mapping[str, str], where: str) -> pl.DataFrame:
-    both = frame.select(
+    pairs = frame.select(
         pl.col(chosen["task"]).cast(pl.String).alias("task"), pl.col(chosen["gold"]).cast(pl.String).alias("label")
     )
-    known = both.filter(pl.all_horizontal((pl.all().str.strip_chars() != "").fill_null(False))).unique(
+    gold = pairs.filter(pl.all_horizontal((pl.all().str.strip_chars() != "").fill_null(False))).unique(
         maintain_order=True
     )
-    twice = known.filter(known["task"].is_duplicated())["task"].unique(maintain_order=True)
-    if len(twice):
-        raise DataError(f"{where}: {len(twice)} tasks have two different gold labels: {quote(twice)}; keep one of them")
-    return known
+    contradicted = gold.filter(gold["task"].is_duplicated())["task"].unique(maintain_order=True)
+    if len(contradicted):
+        raise DataError(
+            f"{where}: {len(contradicted)} tasks have two different gold labels: "
+            f"{quote(contradicted)}; keep one of them"
+        )
+    return gold

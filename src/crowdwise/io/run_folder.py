@@ -1,4 +1,4 @@
-"""Run: everything about one fit in one folder. The one owner of such folders, for Python and the command line alike."""
+"""Run: a fit and its votes in one folder, for Python and the command line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.intake.coding import NUMBERS, encode
-from ..core.intake.repeats import is_of_rows
+from ..core.intake.repeats import is_row_column
 from ..core.ledger import Ledger
 from ..core.result import Result
 from ..core.votes import Votes
-from .beside import refuse_to_overwrite, written_beside
+from .atomic import atomic_folder, refuse_to_overwrite
 from .csv.cells import to_csv
 from .parquet import NAMES, open_parquet, read_columns
 from .result_files import FILES, in_parts, load, read_json, write_result
@@ -26,26 +26,33 @@ from .sources import printable
 from .tables import open_table
 
 VOTES, LEDGER, HISTORY = "votes.parquet", "ledger.json", "history.csv"
-# Votes of a sample of tasks, where all of them lie in parts.
+# Votes of a sample of tasks, for partitioned results.
 SAMPLE = "votes_sample.parquet"
-# A table of all rows always, and as CSV where it has at most MOST_CSV_ROWS; of a fit in parts LABELS is a folder of
-# Parquet files, which are read like one.
+# Parquet tables; CSV is written too for at most MOST_CSV_ROWS rows. For partitioned results LABELS is a folder of
+# Parquet files, which is read like one file.
 LABELS, CONFUSION = "labels.parquet", "confusion.parquet"
 MOST_CSV_ROWS = 1_000_000
-# Of a fit in parts, what the fit without gold says of each task: rows as in LABELS.
+# For partitioned results, the estimates of the fit without gold: rows as in LABELS.
 BLIND = "blind.parquet"
 TABLES = (LABELS, "labels.csv", "workers.csv", CONFUSION, "confusion.csv", LEDGER)
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
-# All that a run may write; what else lies in its folder is somebody else's.
+# All files that a run may write; other files in its folder are not touched.
 LINKS = "links.parquet"
 OWN = (*TABLES, *FILES, VOTES, SAMPLE, BLIND, *ABOUT, LINKS, HISTORY, "items.csv")
-# More files of the run, each written into the folder that is being filled.
+# Writes further files into the folder of the run.
 More = Callable[[Path], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A result with the votes it rests on, their ledger and, of a trained net, the history of its epochs.
+    """A result with the votes that it was fitted to.
+
+    Args:
+        result: The result.
+        votes: Its votes.
+        history: Training history of a neural network, one row per epoch.
+        ledger: What became of every row that was read; by default that of the votes.
+        folder: The folder that holds the tasks of a partitioned result.
 
     >>> import crowdwise as cw, tempfile
     >>> votes = cw.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["cat", "cat", "dog"])
@@ -59,7 +66,7 @@ class Run:
     votes: Votes[Any] | None = None
     history: pl.DataFrame | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
-    folder: Path | None = None  # where the tasks are, where they lie in parts
+    folder: Path | None = None  # set for partitioned results only
 
     def __post_init__(self) -> None:
         if self.votes is not None and self.ledger.rows_in == 0:
@@ -68,16 +75,23 @@ class Run:
     def save(
         self, folder: str | Path, *, force: bool = False, more: More | None = None, names: tuple[str, ...] = ()
     ) -> Path:
-        """Write everything: tables (labels.parquet, labels.csv, workers.csv, ...) and files that `load` reads again.
+        """Write tables (labels.parquet, labels.csv, workers.csv, ...) and the files that `load` reads.
 
-        Tables of more than a million rows are written as Parquet alone.
+        Tables of more than a million rows are written as Parquet only. The folder is written to a temporary place and
+        renamed, so that an interrupted call leaves the old or the new folder.
 
-        Never over an existing run without `force`. It is written beside and renamed: an interrupted run leaves the old
-        folder or the new one. `more` writes further files, which are called `names`.
+        Args:
+            folder: Folder to write.
+            force: Whether to replace an existing run.
+            more: Writes further files.
+            names: Names of those files.
+
+        Returns:
+            The folder.
         """
         folder = Path(folder)
         refuse_to_overwrite(folder, (*TABLES, *FILES, *names), force)
-        with written_beside(folder, (*OWN, *names)) as new:
+        with atomic_folder(folder, (*OWN, *names)) as new:
             write_result(self.result, new)
             self._write_tables(new)
             if self.votes is not None:
@@ -101,14 +115,14 @@ class Run:
         to_csv(self.result.worker_table(), folder / "workers.csv")
         for name, table in self.result.estimate.tables(self.result.tasks).items():
             to_csv(table, folder / name)
-        if getattr(self.result.picture, "confusion", None) is not None:
+        if getattr(self.result.worker_summary, "confusion", None) is not None:
             write_confusion(self.result, folder)
         text = json.dumps(self.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / LEDGER).write_text(text, encoding="utf-8")
 
     @staticmethod
     def load(folder: str | Path) -> Run:
-        """Read what `save`, `crowdwise aggregate -o` or `crowdwise train -o` wrote; without its votes they are None."""
+        """Load what `save`, `crowdwise aggregate -o` or `crowdwise train -o` wrote; `votes` may be None."""
         folder = Path(folder)
         result = load(folder)
         ledger = saved_ledger(folder / LEDGER) if (folder / LEDGER).is_file() else Ledger(0, 0)
@@ -124,34 +138,34 @@ class Run:
         return Run(result, votes, history, ledger)
 
     def shown(self) -> tuple[Run, str | None]:
-        """The run as far as it can be looked at, and what to say of it: of a run in parts, a sample of its tasks."""
+        """Return the run to display, and a note: a partitioned run is reduced to a sample of its tasks."""
         if self.folder is None:
             return self, None
         frame = read_columns(self.folder / SAMPLE, {"task": NAMES})
         result = self.result.for_tasks(frame["task"])
         votes = load_votes(self.folder, result, SAMPLE)
         n = self.result.n_tasks
-        said = (
-            f"{len(result.tasks):,} of {n:,} tasks, drawn at random, and their votes are looked at"
+        note = (
+            f"{len(result.tasks):,} of {n:,} tasks, drawn at random, and their votes are shown"
             if (len(result.tasks) < n)
             else None
         )
-        return Run(result, votes, None, votes.ledger), said
+        return Run(result, votes, None, votes.ledger), note
 
     def need_votes(self, folder: str | Path) -> Votes[Any]:
-        """The votes, or one line that says what to do without them."""
+        """Return the votes, or raise an error that says what to do."""
         if self.votes is None:
             raise DataError(f"{folder} holds a result but not its votes ({VOTES}); name the file of votes instead")
         return self.votes
 
 
 def with_gold(labels: pl.DataFrame, gold: Any) -> pl.DataFrame:
-    """The table of the tasks, with a column `gold` where the fit was given some."""
+    """Add the column `gold` to the table of tasks, if the fit was given gold."""
     return labels if gold is None else labels.with_columns(gold=pl.Series(gold))
 
 
 def write_confusion(result: Result, folder: Path) -> None:
-    """The table of all confusion matrices: as Parquet, and as CSV where it is small enough."""
+    """Write the table of all confusion matrices as Parquet, and as CSV if it is small enough."""
     table = result.confusion_table()
     table.write_parquet(folder / CONFUSION)
     if table.height <= MOST_CSV_ROWS:
@@ -159,7 +173,7 @@ def write_confusion(result: Result, folder: Path) -> None:
 
 
 def load_votes(folder: Path, result: Result, name: str = VOTES) -> Any:
-    """The votes that the result in this folder was fitted on; a stranger may have had them in between."""
+    """Load the votes that the result was fitted to. The file is not trusted: it is validated."""
     if not (folder / name).is_file():
         raise DataError(f"{folder} holds a result but not its votes ({name}); name the file of votes instead")
     kind = result.kind
@@ -167,17 +181,17 @@ def load_votes(folder: Path, result: Result, name: str = VOTES) -> Any:
     answer = result.estimate.answer_columns()
     types = dict.fromkeys(("task", "worker"), NAMES) | dict.fromkeys(answer, kind.dtypes or NAMES)
     types |= dict.fromkeys(NUMBERS, numbers)
-    own = [each for each in open_parquet(folder / name, name).header if is_of_rows(each)]
-    types |= dict.fromkeys((each for each in own if each not in types), (*NAMES, *numbers, pl.Null()))
+    row_columns = [column for column in open_parquet(folder / name, name).header if is_row_column(column)]
+    types |= dict.fromkeys((column for column in row_columns if column not in types), (*NAMES, *numbers, pl.Null()))
     try:
         frame = read_columns(folder / name, types)
-        missing = [each for each in ("task", "worker", *answer) if each not in frame.columns]
+        missing = [column for column in ("task", "worker", *answer) if column not in frame.columns]
         if missing:
             raise DataError(f"the column {missing[0]} is missing")
         coder = partial(kind.coder, **result.estimate.coder_options())
-        columns: dict[str, Any] = {each: frame[each] for each in frame.columns if not is_of_rows(each)}
+        columns: dict[str, Any] = {column: frame[column] for column in frame.columns if not is_row_column(column)}
         if len(columns) < frame.width:
-            columns["about_rows"] = frame.select(each for each in frame.columns if is_of_rows(each))
+            columns["about_rows"] = frame.select(column for column in frame.columns if is_row_column(column))
         votes = kind.votes._of(
             encode(columns, coder, tasks=result.tasks, workers=result.workers, duplicates="keep"),
         )
@@ -189,7 +203,7 @@ def load_votes(folder: Path, result: Result, name: str = VOTES) -> Any:
 
 
 def saved_about(folder: Path) -> pl.DataFrame | None:
-    """What a run folder tells of its tasks besides their answers."""
+    """Return the table about the tasks in a run folder, if there is one."""
     from .parquet import open_parquet
 
     if not (folder / ABOUT[0]).is_file():
@@ -211,11 +225,11 @@ def _with_about(votes: Votes[Any], folder: Path) -> Votes[Any]:
 
 
 def saved_ledger(path: Path) -> Ledger:
-    """What became of every row, as the run wrote it down."""
-    told = read_json(path)
+    """Load the ledger of a run."""
+    stored = read_json(path)
     try:
-        dropped = {reason: int(n) for reason, n in told["dropped"].items()}
-        ledger = Ledger(int(told["rows_in"]), int(told["rows_used"]), dropped, tuple(map(str, told["notes"])))
+        dropped = {reason: int(n) for reason, n in stored["dropped"].items()}
+        ledger = Ledger(int(stored["rows_in"]), int(stored["rows_used"]), dropped, tuple(map(str, stored["notes"])))
         if min(ledger.rows_in, ledger.rows_used, *dropped.values()) < 0:
             raise ValueError("a number of rows is negative")
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, OverflowError) as error:

@@ -16,7 +16,7 @@ from .sources import open_source, starts_with
 
 
 def read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: Any) -> Annotations:
-    """Integers, tasks × labelling functions, -1 = abstain."""
+    """Read a matrix of integers, tasks × labelling functions, with -1 for abstentions."""
     source, where = open_source(path)
     if columns:
         raise ParameterError(f"{where}: a Snorkel matrix has no named columns; leave --columns out")

@@ -1,4 +1,4 @@
-"""Files, pipes and standard input as bytes: unpacked, looked at, and given a name for messages."""
+"""Files, pipes and standard input as decompressed bytes, with a name for messages."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from ..core.errors import DataError
 from ..core.faults import FAULTS, first_line
 
 Source = Path | bytes
-# What polars raises on a file that is not what it should be; some damage makes it panic, which is no Exception.
 CHUNK = 1 << 22
 LONGEST_LINE = 1 << 26
 MOST_PIPED = 1 << 31
 MOST_BLANK = 1_000_000
-# Text packs 20 to 50 times smaller; a file that becomes so many times larger is made to fill the memory.
+# Text compresses 20 to 50 times; a file beyond this ratio is meant to fill the memory.
 MOST_TIMES, FREE = 200, 1 << 24
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 _MAGIC = {
-    b"PAR1": "a Parquet file; say --format parquet or name it .parquet",
-    b"PK\x03\x04": "an Excel workbook or a zip archive; say --format excel or name it .xlsx, save the table as CSV, or "
+    b"PAR1": "a Parquet file; use --format parquet or name it .parquet",
+    b"PK\x03\x04": "an Excel workbook or a zip archive; use --format excel or name it .xlsx, save the table as CSV, or "
     "unpack it",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save it as .xlsx, or the table as CSV",
     b"\x89PNG": "a picture; name a table",
@@ -47,27 +46,33 @@ _MAGIC = {
 
 
 class Reader(Protocol):
-    """Reads columns of a table: text from text files, and from Parquet whatever they hold."""
+    """Reads columns of a table: as text from text files, with their own types from Parquet."""
 
     def __call__(self, columns: Sequence[str]) -> pl.DataFrame:
-        """The columns, in the order asked for."""
+        """Return the columns, in the requested order."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """An opened table: its header and a reader for the columns that are wanted.
+    """An opened table.
 
-    `told` holds what to know of the file; reading may add to it. `all_names` looks through the whole file for names
-    that the header, taken from its beginning, may lack. `decimal_comma`: whether 3,5 may be a number in it.
-    `schema` is what a Parquet file says of its columns; those of text files are text. `with_lists(columns, lists)`
-    reads lists as JSON in some of the columns, where a format has lists and `read` refuses them.
+    Attributes:
+        where: Name of the file, for messages.
+        format: Format of the file.
+        header: Column names; for JSONL those at the beginning of the file.
+        read: Reads columns.
+        note_list: Notes about the file; reading may add to it.
+        all_names: Collects the column names of the whole file, where the header may lack some.
+        decimal_comma: Whether 3,5 may be a number.
+        schema: Types of the columns of a Parquet file; columns of text files are text.
+        with_lists: Called with (columns, lists), reads columns some of which hold lists as JSON, which `read` refuses.
     """
 
     where: str
     format: str
     header: list[str]
     read: Reader
-    told: list[str] = field(default_factory=list)
+    note_list: list[str] = field(default_factory=list)
     all_names: Callable[[], list[str]] | None = None
     decimal_comma: bool = False
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)
@@ -75,12 +80,12 @@ class Table:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of the file, as far as it has been read."""
-        return tuple(self.told)
+        """Notes about the file, as far as it has been read."""
+        return tuple(self.note_list)
 
 
 def open_source(path: str | Path) -> tuple[Source, str]:
-    """The file, or the bytes of a pipe or of standard input (`-`), and what to call it in messages."""
+    """Return the file, or the bytes of a pipe or of standard input (`-`), and its name for messages."""
     if str(path) == "-":
         stream = getattr(sys.stdin, "buffer", None)
         data = _drained(stream, "standard input") if stream is not None else b""
@@ -99,10 +104,10 @@ def open_source(path: str | Path) -> tuple[Source, str]:
             empty = not source
         elif not stat.S_ISREG(kind.st_mode):
             raise DataError(f"{printable(str(path))} is a device; only files, pipes and standard input are read")
-        elif any(c in "*?[" for c in str(path.absolute())):  # polars takes these letters for a pattern
+        elif any(c in "*?[" for c in str(path.absolute())):  # polars reads these characters as a glob pattern
             source, empty = path.read_bytes(), kind.st_size == 0
         else:
-            # What the system makes up as it is read (/proc) has no size, and is no table.
+            # Virtual files (/proc) have size 0 and are not tables.
             source, empty = path.absolute(), kind.st_size == 0
             with path.open("rb") as file:
                 file.read(1)
@@ -117,7 +122,7 @@ def open_source(path: str | Path) -> tuple[Source, str]:
 
 
 def _drained(stream: IO[bytes], where: str) -> bytes:
-    """All that comes through a pipe, which can be read only once; what is no file at all is not waited for."""
+    """Read a pipe to its end; endless binary zeros are refused."""
     parts: list[bytes] = []
     size = 0
     while piece := stream.read(CHUNK):
@@ -131,12 +136,12 @@ def _drained(stream: IO[bytes], where: str) -> bytes:
 
 
 def printable(name: str) -> str:
-    """A name without control characters, which could steer the terminal."""
+    """Return a name that is safe to print: control characters are escaped."""
     return name if name.isprintable() else repr(name)
 
 
 def chunks(source: Source, where: str, size: int = CHUNK) -> Iterator[bytes]:
-    """The unpacked bytes without a byte order mark, a piece at a time; zstd comes as whole lines."""
+    """Yield the decompressed bytes without a byte order mark; zstd yields whole lines."""
     pieces = _unpacked(source, where, size)
     first = next(pieces, b"").removeprefix(_BOM)
     if first:
@@ -145,7 +150,7 @@ def chunks(source: Source, where: str, size: int = CHUNK) -> Iterator[bytes]:
 
 
 def without_mark(source: Source, where: str) -> Source:
-    """The source itself, or, when it begins with a byte order mark, its unpacked bytes without it."""
+    """Return the source, or its decompressed bytes without the byte order mark if it begins with one."""
     if next(_unpacked(source, where, len(_BOM)), b"").startswith(_BOM):
         return b"".join(chunks(source, where))
     return source
@@ -165,22 +170,20 @@ def _unpacked(source: Source, where: str, size: int) -> Iterator[bytes]:
             while piece := file.read(size):
                 yield piece
     except FAULTS[:2] as error:
-        raise DataError(
-            f"{where}: what is packed in it is no UTF-8 text ({first_line(error)}); save it as UTF-8"
-        ) from None
+        raise DataError(f"{where}: its content is not UTF-8 text ({first_line(error)}); save it as UTF-8") from None
     except (OSError, EOFError, zlib.error) as error:
         fault = "the compressed file is damaged or cut short" if packed else "the file cannot be read"
         raise DataError(f"{where}: {fault} ({first_line(error)}); fetch or pack it again") from None
 
 
 def _within_reason(pieces: Iterator[bytes], source: Source, where: str) -> Iterator[bytes]:
-    """The pieces, as long as they are not far more than what was packed."""
+    """Yield the pieces; raise if they are far larger than the compressed file."""
     packed = len(source) if isinstance(source, bytes) else source.stat().st_size
     size = 0
     for piece in pieces:
         size += len(piece)
         if size > FREE and size > MOST_TIMES * packed:
-            raise DataError(f"{where} unpacks to over {MOST_TIMES} times its size; that is no table, it is not read")
+            raise DataError(f"{where} unpacks to over {MOST_TIMES} times its size; this is not a table and is not read")
         yield piece
 
 
@@ -197,44 +200,44 @@ def _start(source: Source) -> bytes:
 
 
 def _zstd_lines(source: Source) -> Iterator[bytes]:
-    # The standard library knows no zstd before Python 3.14, polars does.
+    # The standard library supports zstd only from Python 3.14; polars does.
     for batch in pl.scan_lines(source).collect_batches():
         yield batch.to_series().str.join("\n").item().encode() + b"\n"
 
 
 def lines(source: Source, where: str) -> Iterator[bytes]:
-    """The unpacked bytes, a line at a time, without the line ends."""
+    """Yield the lines of the decompressed file, without line ends."""
     for piece in whole_lines(source, where):
         yield from piece.removesuffix(b"\n").split(b"\n")
 
 
 def whole_lines(source: Source, where: str) -> Iterator[bytes]:
-    """The unpacked bytes in pieces that end with a line, the last one perhaps without its end."""
+    """Yield the decompressed bytes in pieces of whole lines; the last line end may be missing."""
     parts: list[bytes] = []
-    held = count = 0
+    size = count = 0
     for chunk in chunks(source, where):
         cut = chunk.rfind(b"\n") + 1
         if cut:
             piece = b"".join([*parts, chunk[:cut]])
             yield piece
             count += piece.count(b"\n")
-            parts, held = [], 0
+            parts, size = [], 0
         parts.append(chunk[cut:])
-        held += len(parts[-1])
-        if held > LONGEST_LINE:
+        size += len(parts[-1])
+        if size > LONGEST_LINE:
             raise DataError(f"{where}, line {count + 1}: longer than {LONGEST_LINE >> 20} MB; is it a table at all?")
-    if held:
+    if size:
         yield b"".join(parts)
 
 
 def refuse_blanks(blank: int, n_lines: int, where: str) -> None:
-    """Raise where a file is mostly blank lines, which would each take the room of a row."""
+    """Raise if a file consists mostly of blank lines, each of which would take the memory of a row."""
     if blank > MOST_BLANK and 2 * blank > n_lines:
         raise DataError(f"{where}: {blank:,} of its first {n_lines:,} lines are blank; is it the right file?")
 
 
 def text_source(source: Source, where: str) -> tuple[Source, bytes, tuple[str, ...]]:
-    """The source as UTF-8, its beginning without a byte order mark, and notes; what is no text is refused."""
+    """Return the source as UTF-8, its beginning without a byte order mark, and notes; raise if it is not text."""
     notes: tuple[str, ...] = ()
     if isinstance(source, Path) and source.suffix == ".gz" and not _start(source).startswith(_GZIP):
         notes += ("the file's name ends in .gz but it is not compressed",)
@@ -253,14 +256,14 @@ def text_source(source: Source, where: str) -> tuple[Source, bytes, tuple[str, .
     return source, head, notes
 
 
-# A letter beyond ASCII in UTF-8: a text with one is UTF-8, and what else is in it is damage. And what no text has.
+# A non-ASCII letter in UTF-8 (a file with one is UTF-8, and invalid bytes are damage), and bytes that no text has.
 _UTF8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 _LETTERS = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 
 
 def is_utf8(start: bytes) -> bool:
-    """Whether the beginning of a text is UTF-8; it may be cut within a letter."""
+    """Whether the beginning of a text is UTF-8; it may end within a character."""
     try:
         getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
@@ -269,13 +272,13 @@ def is_utf8(start: bytes) -> bool:
 
 
 def from_western(source: Source, where: str) -> tuple[bytes, str] | None:
-    """Text in Windows-1252 (Latin-1 and some more) as UTF-8, and a note; None where it is not that either."""
+    """Convert Windows-1252 (a superset of Latin-1) to UTF-8, with a note; None if the text is not in that encoding."""
     data = b"".join(chunks(source, where))
     if _UTF8_LETTER.search(data) or _NO_TEXT.search(data):
         return None
     text = data.decode("cp1252")
-    seen = _LETTERS.search(text)
-    example = f" (there is {seen[0][:40]!r} in it)" if seen else ""
+    match = _LETTERS.search(text)
+    example = f" (there is {match[0][:40]!r} in it)" if match else ""
     return (
         text.encode(),
         f"the file is not UTF-8 and is read as Latin-1{example}; if letters look wrong, save it as UTF-8",

@@ -1,7 +1,6 @@
-"""Table files (CSV, TSV, JSONL, Parquet, Excel, plain or compressed) as polars tables, with nothing guessed.
+"""Open table files (CSV, TSV, JSONL, Parquet, Excel, plain or compressed) as polars tables, without guessing types.
 
-polars reads fast but forgives much; what it would pass over is looked for in csvcheck and jsonl, and refused with the
-line it stands in.
+polars reads fast but tolerates malformed files; csv/check.py and json/lines.py refuse them and name the line.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["FORMATS", "Table", "format_of", "open_table", "table_of"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
            ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}  # fmt: skip
-# Tables that are not read as they are, and what to do with them.
+# Formats that cannot be read directly.
 _OTHERS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", ".ods": "a LibreOffice table",
            ".numbers": "a Numbers table", ".rds": "R's own format", ".sav": "an SPSS file",
            ".dta": "a Stata file"}  # fmt: skip
@@ -27,13 +26,13 @@ COMPRESSED = (".gz", ".zst")
 
 
 def open_table(path: str | Path, format: str | None = None) -> Table:
-    """Look at a file (`-` is CSV on standard input) and say what it is, without reading it all."""
+    """Open a file (`-` is CSV on standard input) without reading all of it."""
     source, where = open_source(path)
     return table_of(source, where, format or ("csv" if str(path) == "-" else format_of(Path(path))))
 
 
 def table_of(source: Source, where: str, kind: str) -> Table:
-    """`open_table` for what is open already."""
+    """`open_table` for an open source."""
     if kind == "parquet":
         return open_parquet(source, where)
     if kind == "jsonl":
@@ -44,7 +43,7 @@ def table_of(source: Source, where: str, kind: str) -> Table:
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's name promises."""
+    """Return the format that the file name implies."""
     suffixes = [s.lower() for s in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -55,6 +54,6 @@ def format_of(path: Path) -> str:
     if kind is None:
         raise DataError(
             f"{printable(path.name)}: the file's name ends in none of {', '.join(FORMATS)} (+ .gz, .zst); "
-            "say --format NAME"
+            "use --format NAME"
         )
     return kind

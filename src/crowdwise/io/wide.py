@@ -1,4 +1,4 @@
-"""Wide tables: one row a task, one column a worker, empty cells where nobody answered."""
+"""Wide tables: one row per task, one column per worker, empty cells for missing answers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import polars as pl
 from ..core.errors import DataError, ParameterError
 from ..core.intake.matrix import melt
 from ..core.vocabulary import quote
-from .formats.base import Found
+from .formats.base import ParsedFile
 from .tables import FORMATS, open_table
 
 
-def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequence[str]) -> tuple[str, Found]:
-    """What to call the file, and what was found in it; cells that hold a value in `missing` are empty."""
-    known = str(path) == "-" or any(s.lower() in FORMATS for s in Path(path).suffixes)
-    table = open_table(path, None if known else "csv")
+def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequence[str]) -> tuple[str, ParsedFile]:
+    """Return the name of the file for messages, and its content; cells with a value in `missing` are empty."""
+    has_format = str(path) == "-" or any(s.lower() in FORMATS for s in Path(path).suffixes)
+    table = open_table(path, None if has_format else "csv")
     where = table.where
     header = table.header if table.all_names is None else table.all_names()
     if set(columns or {}) - {"task"}:
-        raise ParameterError(f"{where}: in a wide table only the task has a column; say --columns task=NAME or nothing")
+        raise ParameterError(f"{where}: in a wide table only the column of the task can be named: --columns task=NAME")
     name = (columns or {}).get("task", header[0] if header else "task")
     if name not in header:
         raise DataError(f"{where} has no column {name!r} for the task; it has {quote(header, 8)}")
@@ -29,8 +29,10 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequ
     if not workers:
         raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
     frame = table.read(header)
-    kinds = frame.schema  # once: it is made again at every look, and there may be very many columns
-    frame = frame.with_columns(_full(pl.col(c), kinds[c], missing) for c in header if missing or kinds[c] == pl.String)
+    dtypes = frame.schema  # read once: the property is recomputed on access, and there may be very many columns
+    frame = frame.with_columns(
+        _full(pl.col(c), dtypes[c], missing) for c in header if missing or dtypes[c] == pl.String
+    )
     frame, notes = _named_only(frame, workers, where)
     empty = frame[name].is_null()
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
@@ -38,13 +40,13 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequ
         row = int((empty & ~blank).arg_true()[0])
         raise DataError(f"{where}, row {row + 1}: labels without a task; fill in column {name!r}")
     if blank.any():
-        notes += (f"{blank.sum()} blank rows are left aside",)
+        notes += (f"{blank.sum()} blank rows are ignored",)
         frame = frame.filter(~blank)
     try:
         task, worker, label, tasks, all_workers, more = melt(frame.drop(name), frame[name], None, None)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
-    return where, Found(
+    return where, ParsedFile(
         {"task": task, "worker": worker, "label": label},
         notes=table.notes + notes + more,
         tasks=tasks,
@@ -54,17 +56,17 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequ
 
 
 def _full(cell: pl.Expr, dtype: pl.DataType, missing: Sequence[str]) -> pl.Expr:
-    """Cells without those that hold only blanks, or what stands for nothing."""
+    """Replace blank cells and missing values by null."""
     if dtype != pl.String and not missing:
         return cell
     return pl.when(~cell.cast(pl.String).str.strip_chars().is_in(["", *map(str, missing)])).then(cell)
 
 
 def _named_only(frame: pl.DataFrame, workers: list[str], where: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Columns without a name are dropped when empty, as spreadsheets leave them, and refused when not."""
+    """Drop empty columns without a name, as spreadsheets leave behind; raise if such a column has values."""
     unnamed = [c for c in workers if not c.strip()]
     for column in unnamed:
         if frame[column].null_count() < frame.height:
             raise DataError(f"{where}: column {frame.columns.index(column) + 1} has labels but no name; name it")
-    notes = (f"{len(unnamed)} empty columns without a name are left aside",) if unnamed else ()
+    notes = (f"{len(unnamed)} empty columns without a name are ignored",) if unnamed else ()
     return frame.drop(unnamed), notes

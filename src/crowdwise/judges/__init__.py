@@ -1,7 +1,7 @@
-"""Judges: workers that are cheap, repeatable and wrong together with their relatives.
+"""LLM judges: cheap, repeatable annotators whose errors are correlated within families.
 
-The room can be called: `cw.judges(votes, gold=...)` is `study.judges`. A function of the room's name beside the room
-would be replaced by it as soon as one of its modules is imported.
+The package itself can be called: `cw.judges(votes, gold=...)` is `study.judges`. A function of the same name would be
+replaced by the package as soon as one of its modules is imported.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ __all__ = ["judges"]
 
 
 def judges(votes: Any, gold: Any = None, **options: Any) -> Judges:
-    """How good, how dependent, how biased judges are, and whom to pay (see `study.judges` for the options)."""
+    """Study the quality, dependence, biases and value of judges (see `study.judges` for the options)."""
     from .study import judges as study
 
     return study(votes, gold, **options)
 
 
-class _Room(ModuleType):
+class _CallableModule(ModuleType):
     def __call__(self, votes: Any, gold: Any = None, **options: Any) -> Judges:
         return judges(votes, gold, **options)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,9 +1,10 @@
-"""May a judge replace a person? The alternative-annotator test, for all tasks and for each class.
+"""The alternative-annotator test: may a judge replace a person? Over all tasks and for each class.
 
-For each person the judge and the person are compared with the other people, task by task: W_f, the judge agrees with
-them at least as well; W_j, the person does. One-sided t-test of mean(W_f - W_j) > -eps, Benjamini-Yekutieli over
-people; a judge who matches at least half of them passes. Who always says the common class passes over all tasks, so it
-is demanded in each class too. Calderon, Reichart & Dror (2025), arXiv:2501.10970.
+For each person, the judge and the person are compared with the other people, task by task: W_f is 1 where the judge
+agrees with them at least as well as the person, W_j where the person agrees at least as well as the judge. One-sided
+t-test of mean(W_f - W_j) > -eps, Benjamini-Yekutieli over people; a judge who matches at least half of them passes. A
+judge that always gives the most common class can pass over all tasks, so each class is tested too. Calderon, Reichart &
+Dror (2025), arXiv:2501.10970.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.order import offsets
-from ..kinds.classes.methods.judges import Voices
+from ..kinds.classes.methods.judges import JudgeVerdicts
 from ..stats.logspace import segment_sum
 
 F8 = npt.NDArray[np.float64]
@@ -27,23 +28,25 @@ LEVEL = 0.05
 MIN_TASKS = 30
 
 
-def alternative_table(said: Voices, people: Mask, workers: pl.Series, classes: pl.Series) -> pl.DataFrame:
-    """A row a judge and class ("all" first): people who could be compared, share matched, passes, recall."""
+def alternative_table(verdicts: JudgeVerdicts, people: Mask, workers: pl.Series, classes: pl.Series) -> pl.DataFrame:
+    """Table with a row per judge and class ("all" first): number of people compared, share matched, passes, recall."""
     if not people.any():
         return pl.DataFrame([], schema=_SCHEMA)
-    at = offsets(said.task.astype(np.int32), said.n_tasks)
-    everybody = segment_sum(said.share * people[said.judge][:, None], at)  # task, class: people's voices
+    at = offsets(verdicts.task.astype(np.int32), verdicts.n_tasks)
+    people_share = segment_sum(verdicts.share * people[verdicts.judge][:, None], at)  # task, class: people's labels
     rows = []
     for judge in np.flatnonzero(~people).tolist():
-        own = np.flatnonzero(said.judge == judge)
-        verdict = np.zeros((said.n_tasks, said.share.shape[1]))
-        verdict[said.task[own]] = said.share[own]
-        seen = np.zeros(said.n_tasks, dtype=bool)
-        seen[said.task[own]] = True
-        compared = [_person(said, p, everybody, verdict, seen) for p in np.flatnonzero(people).tolist()]
-        recall = _recall(everybody, verdict, seen)
+        rows_of_judge = np.flatnonzero(verdicts.judge == judge)
+        judge_share = np.zeros((verdicts.n_tasks, verdicts.share.shape[1]))
+        judge_share[verdicts.task[rows_of_judge]] = verdicts.share[rows_of_judge]
+        is_judged = np.zeros(verdicts.n_tasks, dtype=bool)
+        is_judged[verdicts.task[rows_of_judge]] = True
+        compared = [_person(verdicts, p, people_share, judge_share, is_judged) for p in np.flatnonzero(people).tolist()]
+        recall = _recall(people_share, judge_share, is_judged)
         for k, name in [(-1, "all"), *enumerate(map(str, classes.cast(pl.String)))]:
-            rows.append({"judge": str(workers[int(judge)]), "class": name} | _verdict(compared, k) | _told(recall, k))
+            rows.append(
+                {"judge": str(workers[int(judge)]), "class": name} | _verdict(compared, k) | _recall_entry(recall, k)
+            )
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
@@ -53,25 +56,26 @@ _SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _person(said: Voices, person: int, everybody: F8, verdict: F8, seen: Mask) -> tuple[F8, I8]:
-    """W_f - W_j and the class that the other people say, of each task that can be compared."""
-    own = np.flatnonzero(said.judge == person)
-    own = own[seen[said.task[own]]]
-    task, mine = said.task[own], said.share[own]
-    others = everybody[task] - mine
-    some = others.sum(axis=1) > 1e-9
-    task, mine, others = task[some], mine[some], others[some] / others[some].sum(axis=1, keepdims=True)
-    judge, self_ = (verdict[task] * others).sum(axis=1), (mine * others).sum(axis=1)
-    won = (judge >= self_ - 1e-12).astype(np.float64) - (self_ >= judge - 1e-12)
-    return won, np.asarray(others.argmax(axis=1), dtype=np.int64)
+def _person(verdicts: JudgeVerdicts, person: int, people_share: F8, judge_share: F8, is_judged: Mask) -> tuple[F8, I8]:
+    """W_f - W_j and the majority class of the other people, for each comparable task."""
+    rows = np.flatnonzero(verdicts.judge == person)
+    rows = rows[is_judged[verdicts.task[rows]]]
+    task, own_share = verdicts.task[rows], verdicts.share[rows]
+    others = people_share[task] - own_share
+    has_others = others.sum(axis=1) > 1e-9
+    task, own_share, others = task[has_others], own_share[has_others], others[has_others]
+    others = others / others.sum(axis=1, keepdims=True)
+    judge, self_ = (judge_share[task] * others).sum(axis=1), (own_share * others).sum(axis=1)
+    advantage = (judge >= self_ - 1e-12).astype(np.float64) - (self_ >= judge - 1e-12)
+    return advantage, np.asarray(others.argmax(axis=1), dtype=np.int64)
 
 
 def _verdict(compared: list[tuple[F8, I8]], k: int) -> dict[str, Any]:
     from scipy.stats import t
 
     p = []
-    for won, of in compared:
-        d = won if k < 0 else won[of == k]
+    for won, majority in compared:
+        d = won if k < 0 else won[majority == k]
         n = len(d)
         if n < MIN_TASKS:
             continue
@@ -87,18 +91,18 @@ def _verdict(compared: list[tuple[F8, I8]], k: int) -> dict[str, Any]:
     return {"people": m, "matched": float(matched), "passes": bool(matched >= 0.5)}
 
 
-def _recall(everybody: F8, verdict: F8, seen: Mask) -> F8:
-    """recall[class] of the judge against the majority of people, and over all tasks at the end."""
-    total = everybody.sum(axis=1)
-    use = np.flatnonzero(seen & (total > 0))
-    true = everybody[use].argmax(axis=1)
-    hit = verdict[use, true]
-    k = everybody.shape[1]
+def _recall(people_share: F8, judge_share: F8, is_judged: Mask) -> F8:
+    """recall[class] of the judge against the majority of people, with that over all tasks at the end."""
+    total = people_share.sum(axis=1)
+    use = np.flatnonzero(is_judged & (total > 0))
+    true = people_share[use].argmax(axis=1)
+    hit = judge_share[use, true]
+    k = people_share.shape[1]
     n = np.bincount(true, minlength=k)
     per_class = np.where(n > 0, np.bincount(true, weights=hit, minlength=k) / np.maximum(n, 1), np.nan)
     return np.append(per_class, hit.mean() if len(hit) else np.nan)
 
 
-def _told(recall: F8, k: int) -> dict[str, Any]:
+def _recall_entry(recall: F8, k: int) -> dict[str, Any]:
     value = float(recall[k])
     return {"recall": None if np.isnan(value) else value}

@@ -1,4 +1,4 @@
-"""What judges' stated confidence is worth: calibrated on gold (Platt), or why it is ignored."""
+"""Calibration of the confidence that judges state, by Platt scaling on gold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kinds.classes.methods.gold import Gold
-from ..kinds.classes.methods.judges import Voices
+from ..kinds.classes.methods.judges import JudgeVerdicts
 from ..stats.platt import Platt, fit_platt, why_ignored
 
 F8 = npt.NDArray[np.float64]
@@ -17,8 +17,16 @@ BINS = 8
 
 @dataclass(frozen=True)
 class Stated:
-    """A judge's stated confidence on gold: its map (None: ignored, and why), its mean, the share that was right, and
-    points (mean stated, share right, how many) of its calibration curve."""
+    """The stated confidence of a judge on gold tasks.
+
+    Attributes:
+        platt: The calibration map (None: the confidence is ignored).
+        why: Why it is ignored.
+        mean: Mean stated confidence.
+        right: Share of right verdicts.
+        n: Number of gold tasks.
+        curve: Calibration curve: (mean confidence, share right, number of tasks) of each bin.
+    """
 
     platt: Platt | None
     why: str
@@ -28,29 +36,32 @@ class Stated:
     curve: tuple[tuple[float, float, int], ...]
 
 
-def stated(said: Voices, gold: Gold | None, judge: int) -> Stated | None:
-    """What is known of a judge's confidence; None where the judge states none."""
-    own = (said.judge == judge) & np.isfinite(said.confidence)
-    if not own.any():
+def stated(verdicts: JudgeVerdicts, gold: Gold | None, judge: int) -> Stated | None:
+    """Calibrate the confidence of a judge; None where the judge states none."""
+    has_confidence = (verdicts.judge == judge) & np.isfinite(verdicts.confidence)
+    if not has_confidence.any():
         return None
     if gold is None:
-        mean = float(said.confidence[own].mean())
+        mean = float(verdicts.confidence[has_confidence].mean())
         return Stated(None, "no gold: read as symbols by judge_symbols, not as chances", mean, float("nan"), 0, ())
-    rows = np.flatnonzero(own & gold.mask[said.task])
-    sure = said.confidence[rows]
-    right = (said.mode[rows] == gold.label[said.task[rows]]).astype(np.float64)
-    why = why_ignored(sure)
-    mean, hit = (float(sure.mean()), float(right.mean())) if len(rows) else (float("nan"), float("nan"))
-    return Stated(None if why else fit_platt(sure, right), why, mean, hit, len(rows), _curve(sure, right))
+    rows = np.flatnonzero(has_confidence & gold.mask[verdicts.task])
+    confidence = verdicts.confidence[rows]
+    right = (verdicts.mode[rows] == gold.label[verdicts.task[rows]]).astype(np.float64)
+    reason = why_ignored(confidence)
+    mean, hit = (float(confidence.mean()), float(right.mean())) if len(rows) else (float("nan"), float("nan"))
+    return Stated(
+        None if reason else fit_platt(confidence, right), reason, mean, hit, len(rows), _curve(confidence, right)
+    )
 
 
-def _curve(sure: F8, right: F8) -> tuple[tuple[float, float, int], ...]:
-    """Points of about equally many tasks each, equal confidences together."""
-    if not len(sure):
+def _curve(confidence: F8, right: F8) -> tuple[tuple[float, float, int], ...]:
+    """Bins with about the same number of tasks; equal confidences stay together."""
+    if not len(confidence):
         return ()
-    of = np.unique(sure, return_inverse=True)[1]
-    n = np.bincount(of)
-    bin_ = np.minimum((np.cumsum(n) - n / 2) * BINS // len(sure), BINS - 1).astype(int)[of]
+    level = np.unique(confidence, return_inverse=True)[1]
+    n = np.bincount(level)
+    bin_ = np.minimum((np.cumsum(n) - n / 2) * BINS // len(confidence), BINS - 1).astype(int)[level]
     return tuple(
-        (float(sure[bin_ == b].mean()), float(right[bin_ == b].mean()), int((bin_ == b).sum())) for b in np.unique(bin_)
+        (float(confidence[bin_ == b].mean()), float(right[bin_ == b].mean()), int((bin_ == b).sum()))
+        for b in np.unique(bin_)
     )

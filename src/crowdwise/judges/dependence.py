@@ -1,4 +1,4 @@
-"""How many judges are they really? Errors on gold, their correlations, and what they count for."""
+"""Dependence of judges: correlations of their errors on gold, and the effective number of independent judges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..kinds.classes.methods.gold import Gold
-from ..kinds.classes.methods.judges import Voices
+from ..kinds.classes.methods.judges import JudgeVerdicts
 from .maths import effective_interval, effective_number, error_correlation, shrunk, unknown_pairs
 
 F8 = npt.NDArray[np.float64]
@@ -18,7 +18,7 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Effective:
-    """How many independent judges they count for, with an interval; `at_most` where there is no gold to tell."""
+    """Effective number of independent judges, with an interval; only an upper bound, `at_most`, without gold."""
 
     n_judges: int
     value: float | None
@@ -28,45 +28,45 @@ class Effective:
     n_gold: int
 
     def sentence(self) -> str:
-        """In words, for people."""
+        """The effective number as a sentence."""
         if self.value is None:
             if self.at_most is None:
-                return f"{self.n_judges} judges: too little is known to say how many voices they are; gold needed"
+                return f"{self.n_judges} judges: too little data for their effective number; gold needed"
             return f"{self.n_judges} judges count as at most {self.at_most:.1f}; gold needed"
         return f"{self.n_judges} judges count as {self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
 
 
-def wrong_shares(said: Voices, truth: I8, tasks: I8) -> F8:
-    """wrong[task, judge]: share of the judge's verdicts on these tasks that miss truth[task]; NaN where absent."""
-    place = np.full(said.n_tasks, -1)
-    place[tasks] = np.arange(len(tasks))
-    pick = np.flatnonzero(place[said.task] >= 0)
-    out = np.full((len(tasks), said.n_judges), np.nan)
-    out[place[said.task[pick]], said.judge[pick]] = 1 - said.share[pick, truth[said.task[pick]]]
+def wrong_shares(verdicts: JudgeVerdicts, truth: I8, tasks: I8) -> F8:
+    """wrong[task, judge]: share of the judge's verdicts on these tasks that differ from truth[task]; NaN if absent."""
+    position = np.full(verdicts.n_tasks, -1)
+    position[tasks] = np.arange(len(tasks))
+    rows = np.flatnonzero(position[verdicts.task] >= 0)
+    out = np.full((len(tasks), verdicts.n_judges), np.nan)
+    out[position[verdicts.task[rows]], verdicts.judge[rows]] = 1 - verdicts.share[rows, truth[verdicts.task[rows]]]
     return out
 
 
-def effective(said: Voices, gold: Gold | None, consensus: I8, enough: int, level: float) -> Effective:
-    """From errors on gold; without enough gold an upper bound by the crowd's own consensus[task]."""
-    known = np.empty(0, dtype=np.int64) if gold is None else gold.known[np.isin(gold.known, said.task)]
-    m = len(np.unique(said.judge))
-    if gold is not None and len(known) >= enough and m:
-        wrong = _present(wrong_shares(said, gold.label.astype(np.int64), known))
+def effective(verdicts: JudgeVerdicts, gold: Gold | None, consensus: I8, min_gold: int, level: float) -> Effective:
+    """Estimate the effective number from errors on gold; without enough gold bound it by consensus[task]."""
+    gold_tasks = np.empty(0, dtype=np.int64) if gold is None else gold.tasks[np.isin(gold.tasks, verdicts.task)]
+    m = len(np.unique(verdicts.judge))
+    if gold is not None and len(gold_tasks) >= min_gold and m:
+        wrong = _present(wrong_shares(verdicts, gold.label.astype(np.int64), gold_tasks))
         value = effective_number(error_correlation(wrong).r)
         low, high = effective_interval(wrong, level)
-        return Effective(m, value, min(low, value), max(high, value), None, len(known))
-    tasks = np.unique(said.task)
+        return Effective(m, value, min(low, value), max(high, value), None, len(gold_tasks))
+    tasks = np.unique(verdicts.task)
     if not m or not len(tasks):
-        return Effective(m, None, None, None, None, len(known))
-    bound = effective_number(error_correlation(_present(wrong_shares(said, consensus, tasks))).r)
-    return Effective(m, None, None, None, max(bound, 1.0), len(known))
+        return Effective(m, None, None, None, None, len(gold_tasks))
+    bound = effective_number(error_correlation(_present(wrong_shares(verdicts, consensus, tasks))).r)
+    return Effective(m, None, None, None, max(bound, 1.0), len(gold_tasks))
 
 
-def pair_table(said: Voices, gold: Gold | None, family: I8, names: pl.Series) -> pl.DataFrame:
-    """A row a pair of judges: agreement, and on gold the correlation of errors, raw and shrunk; null where unknown."""
-    m = said.n_judges
+def pair_table(verdicts: JudgeVerdicts, gold: Gold | None, family: I8, names: pl.Series) -> pl.DataFrame:
+    """Table with a row per pair of judges: agreement, and the correlation of errors on gold, raw and shrunk."""
+    m = verdicts.n_judges
     first, second = np.triu_indices(m, 1)
-    common, agreed = _agreement(said)
+    common, agreed = _agreement(verdicts)
     columns = {
         "judge": names.gather(first),
         "other": names.gather(second),
@@ -75,18 +75,23 @@ def pair_table(said: Voices, gold: Gold | None, family: I8, names: pl.Series) ->
         "agreement": np.where(common > 0, agreed / np.maximum(common, 1), np.nan)[first, second],
     }
     empty = np.full(len(first), np.nan)
-    n_gold, raw, better, known = np.zeros(len(first), dtype=np.int64), empty, empty, np.zeros(len(first), dtype=bool)
-    if gold is not None and len(gold.known):
-        wrong = wrong_shares(said, gold.label.astype(np.int64), gold.known)
-        found = error_correlation(wrong)
-        known = ~unknown_pairs(wrong, found.common)[first, second]
-        n_gold = found.common[first, second].astype(np.int64)
-        raw, better = found.r[first, second], shrunk(found, family)[0][first, second]
+    n_gold, raw, shrunk_correlation, is_known = (
+        np.zeros(len(first), dtype=np.int64),
+        empty,
+        empty,
+        np.zeros(len(first), dtype=bool),
+    )
+    if gold is not None and len(gold.tasks):
+        wrong = wrong_shares(verdicts, gold.label.astype(np.int64), gold.tasks)
+        correlation = error_correlation(wrong)
+        is_known = ~unknown_pairs(wrong, correlation.common)[first, second]
+        n_gold = correlation.common[first, second].astype(np.int64)
+        raw, shrunk_correlation = correlation.r[first, second], shrunk(correlation, family)[0][first, second]
     columns |= {
         "n_gold": n_gold,
-        "raw_correlation": np.where(known, raw, np.nan),
-        "error_correlation": np.where(known, better, np.nan),
-        "known": known,
+        "raw_correlation": np.where(is_known, raw, np.nan),
+        "error_correlation": np.where(is_known, shrunk_correlation, np.nan),
+        "known": is_known,
     }
     return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
@@ -95,14 +100,14 @@ def _present(wrong: F8) -> F8:
     return wrong[:, np.isfinite(wrong).any(axis=0)]
 
 
-def _agreement(said: Voices) -> tuple[F8, F8]:
-    """common[judge, judge] tasks, and the summed chance that two of their verdicts on one say the same."""
+def _agreement(verdicts: JudgeVerdicts) -> tuple[F8, F8]:
+    """common[judge, judge] tasks, and the summed probability that two of their verdicts on a task agree."""
     from scipy.sparse import csr_array
 
-    shape = (said.n_judges, said.n_tasks)
-    here = csr_array((np.ones(len(said.task)), (said.judge, said.task)), shape=shape)
-    agreed = np.zeros((said.n_judges, said.n_judges))
-    for k in range(said.share.shape[1]):
-        part = csr_array((said.share[:, k], (said.judge, said.task)), shape=shape)
+    shape = (verdicts.n_judges, verdicts.n_tasks)
+    judged = csr_array((np.ones(len(verdicts.task)), (verdicts.judge, verdicts.task)), shape=shape)
+    agreed = np.zeros((verdicts.n_judges, verdicts.n_judges))
+    for k in range(verdicts.share.shape[1]):
+        part = csr_array((verdicts.share[:, k], (verdicts.judge, verdicts.task)), shape=shape)
         agreed += (part @ part.T).toarray()
-    return (here @ here.T).toarray(), agreed
+    return (judged @ judged.T).toarray(), agreed

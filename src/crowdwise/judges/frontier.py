@@ -1,8 +1,8 @@
-"""Whom to pay: which judges together, what each adds, and what to buy next.
+"""The cost-quality frontier of sets of judges.
 
-Subsets are compared by their stack's out-of-fold log-loss on two thirds of the gold; of those within one paired
-standard error of the best the cheapest is taken. What is printed is scored on the last third: the apparent best of
-many subsets is too good to be true.
+Subsets are compared by the out-of-fold log-loss of their stack on two thirds of the gold. Among those within one paired
+standard error of the best, the cheapest is chosen. Reported scores are from the held-out third, as the apparent best of
+many subsets is optimistic.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIN_GOLD = 45
 
 @dataclass(frozen=True)
 class Offer:
-    """Some judges, their price a task, and each gold task's out-of-fold loss."""
+    """A set of judges, their price per task, and the out-of-fold loss of each gold task."""
 
     judges: Subset
     cost: float
@@ -36,7 +36,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Frontier:
-    """Offers that nobody beats, cheapest first; `chosen` among them; scores from gold that took no part."""
+    """Sets of judges on the Pareto frontier, cheapest first, with the chosen one; scores from held-out gold."""
 
     table: pl.DataFrame
     chosen: tuple[str, ...]
@@ -44,23 +44,32 @@ class Frontier:
 
 
 def frontier(voices: F8, truth: I8, price: F8, names: pl.Series, l2: float, seed: int) -> Frontier:
-    """From voices[gold task, judge, class], the truth, and the price of each judge's verdict."""
+    """Compute the frontier.
+
+    Args:
+        voices: voices[gold task, judge, class], the verdicts on the gold tasks.
+        truth: The class of each gold task.
+        price: Price of each judge's verdict.
+        names: Names of the judges.
+        l2: Penalty of the stack.
+        seed: Seed of folds and the held-out third.
+    """
     n = len(truth)
     if n < MIN_GOLD:
-        return Frontier(_empty(), (), f"{n} gold labels are too few to choose judges by; {MIN_GOLD} or more are needed")
+        return Frontier(_empty(), (), f"{n} gold labels are too few to choose judges; {MIN_GOLD} or more are needed")
     rng = np.random.default_rng(seed)
-    held = np.zeros(n, dtype=bool)
-    held[rng.permutation(n)[: n // 3]] = True
-    fold = folds(int((~held).sum()), rng)
-    offers = _offers(voices[~held], truth[~held], price, l2, fold)
+    held_out = np.zeros(n, dtype=bool)
+    held_out[rng.permutation(n)[: n // 3]] = True
+    fold = folds(int((~held_out).sum()), rng)
+    offers = _offers(voices[~held_out], truth[~held_out], price, l2, fold)
     mean = np.array([offer.loss.mean() for offer in offers])
     on = np.flatnonzero(pareto(np.array([offer.cost for offer in offers]), mean))
     best = offers[int(np.argmin(mean))]
     choice = _cheapest(offers, best)
     shown = sorted({*on.tolist(), offers.index(choice)}, key=lambda i: (offers[i].cost, mean[i]))
-    rows = [_row(offers[i], voices, truth, held, l2, names, offers[i] is choice) for i in shown]
+    rows = [_row(offers[i], voices, truth, held_out, l2, names, offers[i] is choice) for i in shown]
     chosen = tuple(str(names[j]) for j in choice.judges)
-    note = f"scored on {int(held.sum())} gold tasks that took no part in the choice among {len(offers)} sets of judges"
+    note = f"scored on {int(held_out.sum())} gold tasks held out from the choice among {len(offers)} sets of judges"
     return Frontier(pl.DataFrame(rows, schema=_SCHEMA), chosen, note)
 
 
@@ -75,7 +84,7 @@ def _empty() -> pl.DataFrame:
 
 
 def _offers(voices: F8, truth: I8, price: F8, l2: float, fold: I8) -> list[Offer]:
-    """All subsets of few judges, else all that are met when the judge who helps most is added, one after another."""
+    """All subsets of few judges, else those tried by greedy forward selection."""
     m = voices.shape[1]
 
     def offer(judges: Subset) -> Offer:
@@ -85,33 +94,33 @@ def _offers(voices: F8, truth: I8, price: F8, l2: float, fold: I8) -> list[Offer
 
     if m <= ALL_SUBSETS:
         return [offer(judges) for judges in subsets(m)]
-    found: list[Offer] = []
+    offers: list[Offer] = []
     current: Subset = ()
     while len(current) < m:
         tried = [offer((*current, j)) for j in range(m) if j not in current]
-        found += tried
-        current = min(tried, key=lambda each: float(each.loss.mean())).judges
-    return [Offer(tuple(sorted(each.judges)), each.cost, each.loss) for each in found]
+        offers += tried
+        current = min(tried, key=lambda option: float(option.loss.mean())).judges
+    return [Offer(tuple(sorted(option.judges)), option.cost, option.loss) for option in offers]
 
 
 def _cheapest(offers: list[Offer], best: Offer) -> Offer:
-    """The cheapest within one paired standard error of the best; of equally cheap ones the better."""
+    """The cheapest offer within one paired standard error of the best; among equally cheap ones the better."""
     n = len(best.loss)
-    near = []
-    for each in offers:
-        gap = each.loss - best.loss
+    candidates = []
+    for option in offers:
+        gap = option.loss - best.loss
         if gap.mean() <= gap.std(ddof=1) / np.sqrt(n) + 1e-12:
-            near.append(each)
-    return min(near, key=lambda each: (each.cost, float(each.loss.mean())))
+            candidates.append(option)
+    return min(candidates, key=lambda option: (option.cost, float(option.loss.mean())))
 
 
 def _row(
-    offer: Offer, voices: F8, truth: I8, held: npt.NDArray[np.bool_], l2: float, names: pl.Series, chosen: bool
+    offer: Offer, voices: F8, truth: I8, held_out: npt.NDArray[np.bool_], l2: float, names: pl.Series, chosen: bool
 ) -> dict[str, Any]:
     part = voices[:, list(offer.judges)]
-    p = fit_stack(part[~held], truth[~held], l2).posterior(part[held])
-    right = float((p.argmax(axis=1) == truth[held]).mean())
-    low, high = jeffreys(right, int(held.sum()))
+    p = fit_stack(part[~held_out], truth[~held_out], l2).posterior(part[held_out])
+    right = float((p.argmax(axis=1) == truth[held_out]).mean())
+    low, high = jeffreys(right, int(held_out.sum()))
     return {
         "judges": ", ".join(str(names[j]) for j in offer.judges),
         "n_judges": len(offer.judges),
@@ -119,7 +128,7 @@ def _row(
         "accuracy": right,
         "accuracy_low": low,
         "accuracy_high": high,
-        "log_loss": float(log_loss(p, truth[held]).mean()),
-        "r2": squared_correlation(p, truth[held]),
+        "log_loss": float(log_loss(p, truth[held_out]).mean()),
+        "r2": squared_correlation(p, truth[held_out]),
         "chosen": chosen,
     }

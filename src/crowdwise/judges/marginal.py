@@ -1,4 +1,4 @@
-"""What each judge adds to the others, and what to buy next: verdicts, or labels of people."""
+"""The value that each judge adds to the others, and what to buy next: verdicts or labels of people."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 DRAWS = 500
-MORE = 10  # labels of people that are weighed against verdicts
+MORE = 10  # labels of people that are compared with verdicts for the same money
 
 
 def marginal_table(
     voices: F8, wrong: F8, truth: I8, price: F8 | None, names: pl.Series, l2: float, seed: int
 ) -> pl.DataFrame:
-    """A row a judge: what accuracy, R2 and the effective number lose without them, with bootstrap intervals; their own
-    R2, and the price (in people's labels) up to which they alone are worth paying."""
+    """Table with a row per judge: the loss of accuracy, R2 and effective number without them, and their own R2.
+
+    With bootstrap intervals, and the price (in people's labels) up to which the judge alone is worth its cost.
+    """
     rng = np.random.default_rng(seed)
     fold = folds(len(truth), rng)
     m, n = voices.shape[1], len(truth)
@@ -44,19 +46,19 @@ def marginal_table(
     r = error_correlation(wrong).r
     rows = []
     for j in range(m):
-        rest = [i for i in range(m) if i != j]
-        own = voices[:, [j]]
-        alone = squared_correlation(out_of_fold(lambda _, own=own: own, truth, l2, fold), truth)  # type: ignore[misc]
+        others = [i for i in range(m) if i != j]
+        voice = voices[:, [j]]
+        r2_alone = squared_correlation(out_of_fold(lambda _, voice=voice: voice, truth, l2, fold), truth)  # type: ignore[misc]
         row: dict[str, Any] = {"judge": str(names[j]), "price": None if price is None else float(price[j])}
-        row |= {"r2_alone": alone, "worth_up_to": worth_up_to(alone)}
-        if rest:
-            part = voices[:, rest]
+        row |= {"r2_alone": r2_alone, "worth_up_to": worth_up_to(r2_alone)}
+        if others:
+            part = voices[:, others]
             without = out_of_fold(lambda _, part=part: part, truth, l2, fold)  # type: ignore[misc]
-            better = hit.astype(np.float64) - (without.argmax(axis=1) == truth)
-            less = np.array([squared_correlation(without, truth, t) for t in times])
-            row |= _with_span("accuracy", float(better.mean()), times @ better / n, n)
-            row |= _with_span("r2", r2 - squared_correlation(without, truth), r2_draws - less, n)
-            row |= {"adds_voices": effective_number(r) - effective_number(r[np.ix_(rest, rest)])}
+            gain = hit.astype(np.float64) - (without.argmax(axis=1) == truth)
+            r2_without = np.array([squared_correlation(without, truth, t) for t in times])
+            row |= _with_span("accuracy", float(gain.mean()), times @ gain / n, n)
+            row |= _with_span("r2", r2 - squared_correlation(without, truth), r2_draws - r2_without, n)
+            row |= {"adds_voices": effective_number(r) - effective_number(r[np.ix_(others, others)])}
         rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -68,11 +70,11 @@ def _with_span(name: str, value: float, draws: F8, n: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Spend:
-    """What to buy next for an estimate, and what each way takes off its variance for a unit of money."""
+    """What to buy next for an estimate, with the reduction of its variance per unit of money either way."""
 
     r2: float
-    person: float
-    judged: float
+    person_price: float
+    judge_price: float
     labels_per_task: float
     people_gain: float
     tasks_gain: float
@@ -80,11 +82,11 @@ class Spend:
 
     @property
     def better(self) -> str:
-        """people or verdicts."""
+        """The better purchase: people or verdicts."""
         return "people" if self.people_gain >= self.tasks_gain else "verdicts"
 
     def sentence(self) -> str:
-        """In words."""
+        """The recommendation as a sentence."""
         if self.better == "people":
             what = f"{MORE} more labels of people narrow an estimate more than verdicts for the same money"
         else:
@@ -93,16 +95,27 @@ class Spend:
             return "next best spend: labels of people; for an estimate these verdicts cost more than they save"
         return (
             f"next best spend: {what}; the best mix is one label of a person for every "
-            f"{1 / self.labels_per_task:,.1f} judged tasks, and costs {self.saved:.0%} of people alone"
+            f"{1 / self.labels_per_task:,.1f} judged tasks, at {self.saved:.0%} of the cost of people alone"
         )
 
 
-def next_spend(r2: float, n_gold: int, n_judged: int, judged: float, person: float) -> Spend:
-    """Compare ten more labels of people with as much money's worth of judged tasks, at R2 of the stack."""
-    now = variance(r2, n_gold, n_judged)
-    money = MORE * person
-    people = (now - variance(r2, n_gold + MORE, n_judged)) / money
-    tasks = (now - variance(r2, n_gold, n_judged + money / judged)) / money if judged > 0 else float("inf")
-    pays = judged < worth_up_to(r2) * person
-    saved = best_variance(r2, judged, person, 1.0) / person if pays else 1.0
-    return Spend(r2, person, judged, labels_per_task(r2, judged, person), people, tasks if pays else 0.0, saved)
+def next_spend(r2: float, n_gold: int, n_judged: int, judge_price: float, person_price: float) -> Spend:
+    """Compare ten more labels of people with judged tasks for the same money.
+
+    Args:
+        r2: R2 of the stack of judges.
+        n_gold: Number of labels of people.
+        n_judged: Number of judged tasks.
+        judge_price: Price of a judged task.
+        person_price: Price of a person's label.
+    """
+    current = variance(r2, n_gold, n_judged)
+    budget = MORE * person_price
+    people = (current - variance(r2, n_gold + MORE, n_judged)) / budget
+    tasks = (
+        (current - variance(r2, n_gold, n_judged + budget / judge_price)) / budget if judge_price > 0 else float("inf")
+    )
+    pays = judge_price < worth_up_to(r2) * person_price
+    saved = best_variance(r2, judge_price, person_price, 1.0) / person_price if pays else 1.0
+    mix = labels_per_task(r2, judge_price, person_price)
+    return Spend(r2, person_price, judge_price, mix, people, tasks if pays else 0.0, saved)

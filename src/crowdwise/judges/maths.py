@@ -1,9 +1,9 @@
-"""Are judges swayed by what should not matter? Position, length, own family, any covariate.
+"""Statistics of judges: biases, value of verdicts, and the effective number of independent judges.
 
-Position, from pairs shown in both orders: FF pairs were won twice by what stood first, SS twice by what stood second.
-Whatever the quality gap, log(FF / SS) = 2 beta, so beta needs no gold.
+Position bias, from pairs shown in both orders: FF pairs were won twice by the option shown first, SS twice by the one
+shown second. For any quality gap, log(FF / SS) = 2 beta, so beta needs no gold.
 Covariates: the rectifier, judge - people, is regressed on them by least squares with HC3 errors (MacKinnon & White
-1985, doi:10.1016/0304-4076(85)90158-7). Without people the same regression only shows an association.
+1985, doi:10.1016/0304-4076(85)90158-7). Without labels of people the same regression only shows an association.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Effect:
 
 
 def position_both(first: int, second: int, level: float = 0.95) -> Effect:
-    """beta from pairs won twice by the option shown first, and twice by the one shown second.
+    """Estimate beta from the numbers of pairs won twice by the first and twice by the second option.
 
-    >>> found = position_both(40, 16)
-    >>> round(found.value, 4), round(found.se, 4), round(found.p, 5)
+    >>> effect = position_both(40, 16)
+    >>> round(effect.value, 4), round(effect.se, 4), round(effect.p, 5)
     (0.449, 0.146, 0.00184)
     """
     from scipy.stats import binomtest, norm
@@ -48,7 +48,7 @@ def position_both(first: int, second: int, level: float = 0.95) -> Effect:
 
 
 def position_once(first: int, n: int, level: float = 0.95) -> Effect:
-    """Share of pairs won by the option shown first, less a half, where each pair was shown once in a random order."""
+    """Share of pairs won by the option shown first minus a half, where each pair was shown once in random order."""
     from scipy.stats import binomtest
 
     if n == 0:
@@ -62,12 +62,12 @@ def position_once(first: int, n: int, level: float = 0.95) -> Effect:
 
 
 def smallest_visible(first: int, second: int) -> float:
-    """The smallest beta that so many pairs would show in four of five cases."""
+    """Smallest beta that this number of pairs detects with power .8."""
     return float(VISIBLE / np.sqrt(max(first + second, 1)))
 
 
 def regression(y: F8, x: F8, level: float = 0.95) -> list[Effect]:
-    """Least squares of y[row] on x[row, covariate] and a constant: each slope with HC3 errors and Student's t."""
+    """Regress y[row] on x[row, covariate] and a constant by least squares: slopes with HC3 errors and Student's t."""
     from scipy.stats import t
 
     n, p = len(y), x.shape[1] + 1
@@ -81,17 +81,17 @@ def regression(y: F8, x: F8, level: float = 0.95) -> list[Effect]:
     spread = design * residual[:, None]
     se = np.sqrt(np.maximum(np.diag(inverse @ (spread.T @ spread) @ inverse), 0.0))
     wide = t.ppf((1 + level) / 2, n - p)
-    found = []
+    effects = []
     for value, error in zip(slope[1:], se[1:], strict=True):
         chance = float(2 * t.sf(abs(value) / error, n - p)) if error > 0 else float(value == 0)
-        found.append(
+        effects.append(
             Effect(float(value), float(error), float(value - wide * error), float(value + wide * error), chance)
         )
-    return found
+    return effects
 
 
 # ----------------------------------------------------------------
-# What a verdict is worth beside a person's label: variances of two-phase estimates, prices, subsets of judges.
+# Value of a verdict relative to a person's label: variances of two-phase estimates, prices, subsets of judges.
 #     V = S^2 [(1 - R2) / n + R2 / N],   n people's labels, N judged tasks, R2: squared correlation of truth and verdict
 #     best split of a budget:  n / N = sqrt((1 - R2) / R2 * c_judge / c_person)
 #     a judge is worth paying where  c_judge / c_person < R2 / (1 + sqrt(1 - R2))^2
@@ -104,7 +104,7 @@ ALL_SUBSETS = 10
 
 
 def labels_per_task(r2: float, judge: float, person: float) -> float:
-    """People's labels for each judged task, under prices of a judged task and a person's label.
+    """Optimal number of people's labels per judged task, given the prices of both.
 
     >>> round(labels_per_task(0.504, 0.5, 20.0), 4)
     0.1569
@@ -115,7 +115,7 @@ def labels_per_task(r2: float, judge: float, person: float) -> float:
 
 
 def worth_up_to(r2: float) -> float:
-    """The price of a judged task, in people's labels, up to which judging beats more labels.
+    """Price of a judged task, in people's labels, up to which judging beats more labels.
 
     >>> round(worth_up_to(0.5), 2), round(worth_up_to(0.17), 3)
     (0.17, 0.047)
@@ -124,17 +124,17 @@ def worth_up_to(r2: float) -> float:
 
 
 def best_variance(r2: float, judge: float, person: float, budget: float) -> float:
-    """V / S^2 of the best split of a budget between a judge and people."""
+    """V / S^2 for the optimal split of a budget between a judge and people."""
     return float((np.sqrt((1 - r2) * person) + np.sqrt(r2 * judge)) ** 2 / budget)
 
 
-def variance(r2: float, n: float, judged: float) -> float:
-    """V / S^2 with n people's labels and so many judged tasks."""
-    return (1 - r2) / n + r2 / judged
+def variance(r2: float, n: float, n_judged: float) -> float:
+    """V / S^2 with n people's labels and n_judged judged tasks."""
+    return (1 - r2) / n + r2 / n_judged
 
 
 def squared_correlation(posterior: F8, truth: I8, times: F8 | None = None) -> float:
-    """R2 of the truth as 0 and 1 with the beliefs, over all classes; of two classes the plain squared correlation."""
+    """Squared correlation of the truth (as 0 and 1) and the posterior, over all classes."""
     w = np.ones(len(truth)) if times is None else times
     y = np.eye(posterior.shape[1])[truth]
     y = y - w @ y / w.sum()
@@ -145,12 +145,12 @@ def squared_correlation(posterior: F8, truth: I8, times: F8 | None = None) -> fl
 
 
 def subsets(n_judges: int) -> list[tuple[int, ...]]:
-    """All non-empty subsets of few judges."""
+    """All non-empty subsets of the judges."""
     return [c for size in range(1, n_judges + 1) for c in combinations(range(n_judges), size)]
 
 
 def pareto(cost: F8, loss: F8) -> npt.NDArray[np.bool_]:
-    """Which offers nobody beats: none is as cheap with a lower loss."""
+    """Mark offers on the Pareto frontier: no other is as cheap with a lower loss."""
     out = np.zeros(len(cost), dtype=bool)
     best = np.inf
     for i in np.lexsort((loss, cost)):
@@ -160,23 +160,23 @@ def pareto(cost: F8, loss: F8) -> npt.NDArray[np.bool_]:
 
 
 # ----------------------------------------------------------------
-# How many independent voices do judges count for? The correlation of their errors on gold says it.
+# The effective number of independent judges, from the correlation of their errors on gold.
 #     R[i, j] = corr(judge i wrong, judge j wrong),   n_eff = 1 / (u' R u), u = 1/M   (Kish: M / (1 + (M - 1) mean R))
 #
 # Single pairs are noisy, so R is shrunk to the means of its blocks (same family, other family) as far as noise
 # explains the spread within them: R* = (1 - lam) R + lam T, lam = sum var(r) / sum (r - t)^2. Kish (1965), Survey
 # Sampling; shrinkage after Schäfer & Strimmer (2005), doi:10.2202/1544-6115.1175.
 
-# Groups of gold tasks that are left out in turn.
+# Number of groups of gold tasks for the jackknife.
 BLOCKS = 400
-# Fewer errors, or fewer gold tasks, say nothing about a pair.
+# Smallest numbers of errors and of gold tasks for the correlation of a pair.
 MIN_ERRORS = 3
 MIN_GOLD = 30
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """r[judge, judge] of errors, the variance of each entry, and on how many common tasks it rests."""
+    """r[judge, judge] of errors, the variance of each entry, and the number of common tasks."""
 
     r: F8
     variance: F8
@@ -184,7 +184,7 @@ class Correlation:
 
 
 def kish(n_judges: int, rho: float) -> float:
-    """Voices that judges with a mean correlation count for.
+    """Effective number of judges with mean correlation rho.
 
     >>> round(kish(9, 0.37), 4)
     2.2727
@@ -193,17 +193,17 @@ def kish(n_judges: int, rho: float) -> float:
 
 
 def error_correlation(wrong: F8, times: F8 | None = None) -> Correlation:
-    """Correlations of wrong[task, judge] (shares of wrong verdicts, NaN where absent); times[task] counts a task."""
+    """Correlations of wrong[task, judge] (shares of wrong verdicts, NaN if absent); times[task] weights the tasks."""
     w = np.ones(len(wrong)) if times is None else times
-    there = np.isfinite(wrong)
-    weigh = there * w[:, None]
-    n = weigh.sum(axis=0)
-    mean = np.where(there, wrong, 0.0).T @ w / np.maximum(n, 1e-12)
-    z = np.where(there, wrong - mean, 0.0)
+    is_present = np.isfinite(wrong)
+    weights = is_present * w[:, None]
+    n = weights.sum(axis=0)
+    mean = np.where(is_present, wrong, 0.0).T @ w / np.maximum(n, 1e-12)
+    z = np.where(is_present, wrong - mean, 0.0)
     sd = np.sqrt((z * z).T @ w / np.maximum(n, 1e-12))
-    # A judge with hardly an error has no spread to speak of: half a chance in n is the least.
+    # Lower bound of the standard deviation, for judges with hardly any errors.
     z = z / np.maximum(sd, np.sqrt(0.25 / np.maximum(n, 1.0)))
-    common = there.T @ weigh
+    common = is_present.T @ weights
     size = np.maximum(common, 1.0)
     r = (z.T @ (z * w[:, None])) / size
     squares = z * z
@@ -216,7 +216,7 @@ def error_correlation(wrong: F8, times: F8 | None = None) -> Correlation:
 def effective_number(r: F8) -> float:
     """1 / (u' R u) for equal weights u: M where errors are independent, 1 for copies.
 
-    Errors that exclude each other could make it endless; M squared is where it ends.
+    It is capped at M squared, as mutually exclusive errors could make it infinite.
     """
     m = len(r)
     return float(1 / max(float(r.mean()), 1 / m**2)) if m else float("nan")
@@ -225,8 +225,8 @@ def effective_number(r: F8) -> float:
 def effective_interval(wrong: F8, level: float) -> tuple[float, float]:
     """Interval of the effective number over gold tasks: a jackknife of its logarithm.
 
-    Percentiles of a bootstrap are too narrow where errors are few (they cover .85 with 16 errors a judge, this .92), so
-    Student's t has as many degrees of freedom as the median judge has errors, less one.
+    Bootstrap percentiles are too narrow with few errors (coverage .85 with 16 errors per judge; this interval .92), so
+    the degrees of freedom of Student's t are the number of errors of the median judge minus one.
     """
     from scipy.special import stdtrit
 
@@ -234,18 +234,18 @@ def effective_interval(wrong: F8, level: float) -> tuple[float, float]:
     value = np.log(effective_number(error_correlation(wrong).r))
     if n < 3:
         return 1.0, float(wrong.shape[1])
-    block = np.arange(n) * min(n, BLOCKS) // n  # tasks in the order of their names, which says nothing of their errors
+    block = np.arange(n) * min(n, BLOCKS) // n  # the order of tasks by name is unrelated to their errors
     groups = int(block[-1]) + 1
-    found = np.empty(groups)
+    estimates = np.empty(groups)
     for i in range(groups):
-        found[i] = np.log(effective_number(error_correlation(wrong, (block != i).astype(np.float64)).r))
-    se = np.sqrt((groups - 1) / groups * ((found - found.mean()) ** 2).sum())
+        estimates[i] = np.log(effective_number(error_correlation(wrong, (block != i).astype(np.float64)).r))
+    se = np.sqrt((groups - 1) / groups * ((estimates - estimates.mean()) ** 2).sum())
     wide = float(stdtrit(max(float(np.median(np.nansum(wrong, axis=0))) - 1, 3.0), (1 + level) / 2)) * se
     return float(np.exp(value - wide)), float(np.exp(value + wide))
 
 
 def block_target(r: F8, family: I8) -> F8:
-    """Each pair's mean over the pairs of the same sort: within families, or between them."""
+    """Mean of each pair's block: pairs within families, or pairs between them."""
     same = family[:, None] == family[None, :]
     off = ~np.eye(len(r), dtype=bool)
     out = np.eye(len(r))
@@ -255,16 +255,16 @@ def block_target(r: F8, family: I8) -> F8:
     return out
 
 
-def shrunk(found: Correlation, family: I8) -> tuple[F8, float]:
-    """R shrunk to its block means, and how far (0: not at all, 1: all the way)."""
-    target = block_target(found.r, family)
+def shrunk(correlation: Correlation, family: I8) -> tuple[F8, float]:
+    """R shrunk to its block means, and the amount of shrinkage (0: none, 1: complete)."""
+    target = block_target(correlation.r, family)
     off = ~np.eye(len(target), dtype=bool)
-    spread = float(((found.r - target)[off] ** 2).sum())
-    lam = float(np.clip(found.variance[off].sum() / spread, 0.0, 1.0)) if spread > 0 else 1.0
-    return np.asarray((1 - lam) * found.r + lam * target), lam
+    spread = float(((correlation.r - target)[off] ** 2).sum())
+    lam = float(np.clip(correlation.variance[off].sum() / spread, 0.0, 1.0)) if spread > 0 else 1.0
+    return np.asarray((1 - lam) * correlation.r + lam * target), lam
 
 
 def unknown_pairs(wrong: F8, common: F8) -> npt.NDArray[np.bool_]:
-    """unknown[i, j]: a judge of the pair has too few errors, or the two too few common gold tasks."""
+    """unknown[i, j]: a judge of the pair has too few errors, or the pair too few common gold tasks."""
     few = np.nansum(wrong, axis=0) < MIN_ERRORS
     return np.asarray(few[:, None] | few[None, :] | (common < MIN_GOLD))

@@ -1,4 +1,4 @@
-"""Disagreement: of a run without one truth, how people divide, task by task and group by group."""
+"""Report sections about judges, and about disagreement in runs without a single truth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from ..core.errors import CrowdwiseError
-from ..core.intake.repeats import OCCASION
+from ..core.intake.repeats import OCCASION_COLUMNS
 from ..core.result import Result
 from ..core.side_tables import column_by
 from ..kinds.classes.annotations import Annotations
@@ -26,37 +26,37 @@ from .soft import LEVEL, Soft, soft
 from .study import LEAST_GOLD, Judges, judges
 
 Tables = list[tuple[str, str, pl.DataFrame]]
-# Tasks, columns about raters, groups in a column, and classes that are shown.
+# Largest numbers of tasks, columns about raters, groups of a column, and classes that are shown.
 TASKS, COLUMNS, GROUPS, CLASSES = 20, 3, 12, 6
 _ASSUMED = (
-    "Assumption: nobody is wrong; raters are a sample of those whose view counts, and the labels of a rater belong "
-    "together (raters are permuted, never rows)."
+    "Assumption: there are no errors; raters are a sample of the population of interest, and the labels of a rater are "
+    "dependent (raters are permuted, not rows)."
 )
 
 
 def disagreement_section(votes: Annotations, result: Result) -> tuple[list[Section], Tables]:
-    """The section of a subjective run and its tables for download; nothing of other runs."""
+    """Build the section of a subjective run and its tables for download; nothing for other runs."""
     if not result.extra.get("subjective"):
         return [], []
-    found = [(column, _of(votes, column)) for column in _columns(votes)]
-    groups = [(column, each) for column, each in found if each is not None]
+    studies = [(column, _of(votes, column)) for column in _columns(votes)]
+    groups = [(column, study) for column, study in studies if study is not None]
     plain = groups[0][1] if groups else soft(votes)
     view = {
         "assumed": _ASSUMED, "scores": plain.scores, "classes": [shown(c, 30) for c in result.classes[:CLASSES]],
         "rows": _divided(result), "judges": plain.scores.judges.sort("log_loss").head(TASKS).to_dicts(),
-        "groups": [_group(votes, column, each) for column, each in groups],
+        "groups": [_group(votes, column, study) for column, study in groups],
     }  # fmt: skip
     body = fragment("judges/disagreement.html.j2", **view)
     tables: Tables = []
-    for column, each in groups:
-        if each.groups is not None and each.tasks is not None:
-            tables += [(f"groups_{column}.csv", f"groups of raters by {column}", each.groups),
-                       (f"tasks_{column}.csv", f"tasks that divide groups by {column}", each.tasks)]  # fmt: skip
+    for column, study in groups:
+        if study.groups is not None and study.tasks is not None:
+            tables += [(f"groups_{column}.csv", f"groups of raters by {column}", study.groups),
+                       (f"tasks_{column}.csv", f"tasks that divide groups by {column}", study.tasks)]  # fmt: skip
     return [Section("disagreement", "Disagreement", "Disagreement", body)], tables
 
 
 def _columns(votes: Annotations) -> list[str]:
-    """Columns about the workers that put them into a few groups."""
+    """Columns about the workers that define a few groups."""
     table = votes.about_workers
     out = []
     for name in [] if table is None else table.columns[1:]:
@@ -67,7 +67,7 @@ def _columns(votes: Annotations) -> list[str]:
 
 
 def _of(votes: Annotations, column: str) -> Soft | None:
-    """The study of one column; none where its groups are too small."""
+    """Study the groups of a column; None where they are too small."""
     try:
         return soft(votes, column)
     except CrowdwiseError:
@@ -75,7 +75,7 @@ def _of(votes: Annotations, column: str) -> Soft | None:
 
 
 def _divided(result: Result) -> list[dict[str, Any]]:
-    """The tasks on which people are most of two minds."""
+    """The tasks with the most disagreement."""
     p = np.maximum(result.posterior, 1e-300)
     entropy = np.where(result.labels_per_task > 1, -(p * np.log(p)).sum(axis=1), -1)
     top = [int(t) for t in np.argsort(-entropy, kind="stable")[:TASKS] if entropy[t] >= 0]
@@ -89,27 +89,27 @@ def _divided(result: Result) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _group(votes: Annotations, column: str, found: Soft) -> dict[str, Any]:
-    assert found.groups is not None
-    assert found.tasks is not None
+def _group(votes: Annotations, column: str, study: Soft) -> dict[str, Any]:
+    assert study.groups is not None
+    assert study.tasks is not None
     shares = _shares(votes, column)
-    rows = found.groups.sort("group", "class").head(4 * TASKS).to_dicts()
+    rows = study.groups.sort("group", "class").head(4 * TASKS).to_dicts()
     shown_rows = []
     for row in rows:
-        share = shares.get((row["group"], row["class"]))  # of a mean there is none
+        share = shares.get((row["group"], row["class"]))  # none for the mean
         bar = "" if share is None else svg.interval(share, 0.0, share)
         names = {"group": shown(row["group"], 60), "class": shown(row["class"], 40)}
         shown_rows.append(row | names | {"share": share, "bar": bar})
-    split = found.tasks.filter(pl.col("p_adjusted") <= LEVEL)["task"].unique()
+    split = study.tasks.filter(pl.col("p_adjusted") <= LEVEL)["task"].unique()
     return {
         "column": shown(column, 60), "rows": shown_rows, "divide": len(split),
-        "tasks": found.tasks["task"].n_unique(),
+        "tasks": study.tasks["task"].n_unique(),
         "level": LEVEL,
     }  # fmt: skip
 
 
 def _shares(votes: Annotations, column: str) -> dict[tuple[str, str], float]:
-    """How often each group says each class."""
+    """Share of each class in the labels of each group."""
     names = column_by(votes.about_workers, column, votes.workers)
     assert names is not None
     rows = pl.DataFrame({
@@ -118,11 +118,11 @@ def _shares(votes: Annotations, column: str) -> dict[tuple[str, str], float]:
     counted = (
         rows.group_by("group", "class").len().with_columns(share=pl.col("len") / pl.col("len").sum().over("group"))
     )
-    return {(group, each): share for group, each, share in counted.select("group", "class", "share").iter_rows()}
+    return {(group, class_): share for group, class_, share in counted.select("group", "class", "share").iter_rows()}
 
 
 # ----------------------------------------------------------------
-# Drawings of judges: errors made together by family, stated confidence, price against accuracy.
+# Charts: correlated errors by family, stated confidence, accuracy against price.
 
 F8 = npt.NDArray[np.float64]
 
@@ -130,21 +130,21 @@ MOST = 40
 CURVES = 4
 
 
-def correlation_map(found: Judges) -> Markup:
-    """Correlations of errors, relatives side by side; nothing where none is known."""
-    known = found.pairs.filter(pl.col("known"))
-    if not len(known):
+def correlation_map(study: Judges) -> Markup:
+    """Map of the correlations of errors, families side by side; empty where none is known."""
+    pairs = study.pairs.filter(pl.col("known"))
+    if not len(pairs):
         return NOTHING
-    order = np.lexsort((-found.table["accuracy"].fill_null(0.0).to_numpy(), found.family))[:MOST]
-    names = [str(found.votes.workers[int(i)]) for i in order]
-    place = {name: i for i, name in enumerate(names)}
+    order = np.lexsort((-study.table["accuracy"].fill_null(0.0).to_numpy(), study.family))[:MOST]
+    names = [str(study.votes.workers[int(i)]) for i in order]
+    position = {name: i for i, name in enumerate(names)}
     values = np.full((len(names), len(names)), np.nan)
-    for row in known.iter_rows(named=True):
-        if row["judge"] in place and row["other"] in place:
-            i, j = sorted((place[row["judge"]], place[row["other"]]), reverse=True)
+    for row in pairs.iter_rows(named=True):
+        if row["judge"] in position and row["other"] in position:
+            i, j = sorted((position[row["judge"]], position[row["other"]]), reverse=True)
             values[i, j] = row["error_correlation"]
-    label = f"Map of {len(names)} judges: the stronger the colour of two, the more often they err on the same tasks"
-    return _map(values, names, found.family[order], label)
+    label = f"Map of {len(names)} judges: the stronger the colour, the more often two err on the same tasks"
+    return _map(values, names, study.family[order], label)
 
 
 def _map(values: F8, names: list[str], family: npt.NDArray[np.int64], label: str) -> Markup:
@@ -165,24 +165,26 @@ def _map(values: F8, names: list[str], family: npt.NDArray[np.int64], label: str
     return drawing(left + m * cell + left, 6 + m * cell, body, "heatmap", label)
 
 
-def confidence_curves(found: Judges) -> Markup:
-    """Share right against stated confidence, of the judges who state it on most gold tasks."""
-    told = [(i, s) for i, s in enumerate(found.stated) if s is not None and len(s.curve) > 1]
-    told = sorted(told, key=lambda each: -each[1].n)[:CURVES]
-    if not told:
+def confidence_curves(study: Judges) -> Markup:
+    """Chart of accuracy against stated confidence, for the judges who state it on most gold tasks."""
+    curves_of = [(i, s) for i, s in enumerate(study.stated) if s is not None and len(s.curve) > 1]
+    curves_of = sorted(curves_of, key=lambda item: -item[1].n)[:CURVES]
+    if not curves_of:
         return NOTHING
-    series = [(str(found.votes.workers[i]), [x for x, _, _ in s.curve], [y for _, y, _ in s.curve]) for i, s in told]
+    series = [
+        (str(study.votes.workers[i]), [x for x, _, _ in s.curve], [y for _, y, _ in s.curve]) for i, s in curves_of
+    ]
     series.append(("as stated", [0.5, 1.0], [0.5, 1.0]))
-    label = f"Share of right verdicts against stated confidence of {len(told)} judges"
+    label = f"Share of right verdicts against stated confidence of {len(curves_of)} judges"
     return curves(series, "stated confidence", label, y_range=(0.0, 1.0))
 
 
 def price_chart(table: pl.DataFrame) -> Markup:
-    """Accuracy on held-out gold against the price a task; the chosen offer is the hollow dot."""
+    """Chart of accuracy on held-out gold against price per task; the chosen offer is a hollow dot."""
     cost, right = table["cost"].to_numpy(), table["accuracy"].to_numpy()
     low, high = float(cost.min()), float(cost.max())
     frame = Frame((min(low, 0.0), high or 1.0), (max(math.floor(10 * right.min()) / 10, 0.0), 1.0), width=420, top=22)
-    body = frame.axes("price a task", "share that is right")
+    body = frame.axes("price per task", "accuracy")
     for row in table.iter_rows(named=True):
         x, y = frame.x(row["cost"]), frame.y(row["accuracy"])
         foot, head = frame.y(max(row["accuracy_low"], frame.y_range[0])), frame.y(row["accuracy_high"])
@@ -194,54 +196,54 @@ def price_chart(table: pl.DataFrame) -> Markup:
 
 
 # ----------------------------------------------------------------
-# Judges and Frontier: how many voices they are, how good, how biased, whom to pay. Where some workers are judges.
+# The sections Judges and Frontier, where some workers are judges.
 
-# Judges beyond so many are in the download only.
+# Largest number of judges in the table; the download has all.
 ROWS = 60
 _JUDGED = (
     "Accuracy and recall are shares of a judge's verdicts on gold tasks; all repeats, prompts and orders of a judge "
-    "are one voice. Assumption: gold came from people and is like the other tasks."
+    "count as one verdict. Assumption: gold came from people and is a random sample of the tasks."
 )
 _BLIND = (
-    "Assumption: none that could be checked. Without gold nobody can tell common errors from common sense: give labels "
-    "of people (30 or more) to see accuracies, errors made together and whom to pay."
+    "Without gold, agreement by shared errors cannot be distinguished from agreement on the truth: give labels of "
+    "people (30 or more) for accuracies, correlated errors and the cost-quality frontier."
 )
 
 
 def is_about_judges(votes: Annotations) -> bool:
-    """Whether several workers are said to be models, or rows say their prompt, order or repeat."""
+    """Whether several workers are models, or rows have a prompt, an order or a repeat."""
     models = sum(kind == "model" for kind in kinds_of(votes))
-    occasions = votes.about_rows is not None and any(name in votes.about_rows.columns for name in OCCASION)
+    occasions = votes.about_rows is not None and any(name in votes.about_rows.columns for name in OCCASION_COLUMNS)
     return votes.n_workers >= 2 and (models >= 2 or occasions)
 
 
 def judge_sections(votes: Annotations, truth: Any) -> tuple[list[Section], Tables]:
-    """The sections, and their tables for download; none where nobody here is a judge."""
+    """Build the sections and their tables for download; none where no worker is a judge."""
     if not is_about_judges(votes):
         return [], []
     gold = as_gold(truth, votes)
-    found = judges(votes, truth if gold is not None and len(gold.known) >= LEAST_GOLD else None)
-    out = [Section("judges", "Judges", "Judges", fragment("judges/judges.html.j2", **_view(found)))]
+    study = judges(votes, truth if gold is not None and len(gold.tasks) >= LEAST_GOLD else None)
+    out = [Section("judges", "Judges", "Judges", fragment("judges/judges.html.j2", **_view(study)))]
     tables: Tables = [
-        ("judges.csv", "every judge", found.table),
-        ("judge_pairs.csv", "which judges err together", found.pairs),
-        ("judge_bias.csv", "bias checks", found.bias),
+        ("judges.csv", "every judge", study.table),
+        ("judge_pairs.csv", "correlations of errors of judges", study.pairs),
+        ("judge_bias.csv", "bias checks", study.bias),
     ]
-    if found.gold is None:
+    if study.gold is None:
         return out, tables
-    offers = found.frontier()
+    offers = study.frontier()
     if len(offers.table):
         view: dict[str, Any] = {"rows": [_offer(row) for row in offers.table.to_dicts()], "note": offers.note}
-        spend = found.next_spend()
+        spend = study.next_spend()
         view |= {"drawing": price_chart(offers.table), "spend": "" if spend is None else spend.sentence()}
-        view |= {"priced": "price" in found.table.columns and found.table["price"].null_count() < len(found.table)}
-        out.append(Section("frontier", "Frontier", "Whom to pay", fragment("judges/frontier.html.j2", **view)))
-        tables.append(("frontier.csv", "sets of judges that nobody beats", offers.table))
+        view |= {"priced": "price" in study.table.columns and study.table["price"].null_count() < len(study.table)}
+        out.append(Section("frontier", "Frontier", "Cost and quality", fragment("judges/frontier.html.j2", **view)))
+        tables.append(("frontier.csv", "sets of judges on the frontier", offers.table))
     return out, tables
 
 
-def _view(found: Judges) -> dict[str, Any]:
-    table = found.table.sort("accuracy" if found.gold is not None else "tasks", descending=True, nulls_last=True)
+def _view(study: Judges) -> dict[str, Any]:
+    table = study.table.sort("accuracy" if study.gold is not None else "tasks", descending=True, nulls_last=True)
     recalls = [name for name in table.columns if name.startswith("recall_")][:8]
     rows = []
     for row in table.head(ROWS).to_dicts():
@@ -255,13 +257,13 @@ def _view(found: Judges) -> dict[str, Any]:
     covariates = [
         {"check": shown(check, 60), "n": int(part["biased"].sum()), "of": int(part["p"].is_not_null().sum()),
          "mean": number(_mean(part)), "note": next((n for n in part["note"] if "association" in n), "")}
-        for (check,), part in found.bias.group_by("check", maintain_order=True)
+        for (check,), part in study.bias.group_by("check", maintain_order=True)
     ]  # fmt: skip
     return {
-        "big": found.n_eff.sentence(), "notes": found.notes, "rows": rows, "more": len(table) - len(rows),
+        "big": study.n_eff.sentence(), "notes": study.notes, "rows": rows, "more": len(table) - len(rows),
         "recalls": [shown(name.removeprefix("recall_"), 30) for name in recalls], "checks": covariates,
-        "gold": found.gold is not None, "assumption": _JUDGED if found.gold is not None else _BLIND,
-        "told": found.families_told, "map": correlation_map(found), "curves": confidence_curves(found),
+        "gold": study.gold is not None, "assumption": _JUDGED if study.gold is not None else _BLIND,
+        "told": study.families_told, "map": correlation_map(study), "curves": confidence_curves(study),
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""cw.judges: everything about some judges at once."""
+"""The study of judges behind `cw.judges`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..core.result import Result
 from ..kinds.classes.annotations import Annotations, as_annotations
 from ..kinds.classes.methods.confusion.matrices import DawidSkene
 from ..kinds.classes.methods.gold import Gold, as_gold
-from ..kinds.classes.methods.judges import FamilyVote, JudgeStack, Voices, voices, without_gold
+from ..kinds.classes.methods.judges import FamilyVote, JudgeStack, JudgeVerdicts, judge_verdicts, without_gold
 from .alternative import alternative_table
 from .bias import bias_table
 from .confidence import Stated, stated
 from .dependence import Effective, effective, pair_table, wrong_shares
 from .frontier import Frontier, frontier
-from .known import families_of, is_person, prices_of, refuse_gold_of_models, with_families
 from .marginal import Spend, marginal_table, next_spend
+from .metadata import families_of, is_person, prices_of, refuse_gold_of_models, with_families
 from .table import judge_table
 
 F8 = npt.NDArray[np.float64]
@@ -35,16 +35,29 @@ FIT_LEVEL = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Judges:
-    """What is known of some judges.
+    """Quality, dependence and biases of judges.
 
-    `table` has a row a judge, `pairs` a row a pair, `bias` a row a check and judge, `alternative` whether a judge may
-    replace a person (where people are among the workers). `n_eff` says how many independent voices they are. `stack` is
-    the result to use: judge_stack with gold, family_vote without. `notes` are to be read.
+    Attributes:
+        votes: The verdicts.
+        gold: Gold labels of people.
+        verdicts: The verdicts of each judge on each task, over repeats, prompts and orders.
+        table: One row per judge.
+        n_eff: The effective number of independent judges.
+        pairs: One row per pair of judges.
+        bias: One row per bias check and judge.
+        stack: The aggregated result: `judge_stack` with gold, `family_vote` without.
+        alternative: Whether a judge may replace a person, where people are among the workers.
+        stated: The stated confidence of each judge (None: none stated).
+        family: Family of each judge, as a number.
+        families_told: Whether families were given, not estimated.
+        notes: Warnings.
+        prices: Prices of the judges, as given.
+        seed: Seed of random draws.
     """
 
     votes: Annotations = field(repr=False)
     gold: Gold | None = field(repr=False)
-    said: Voices = field(repr=False)
+    verdicts: JudgeVerdicts = field(repr=False)
     table: pl.DataFrame
     n_eff: Effective
     pairs: pl.DataFrame
@@ -59,22 +72,25 @@ class Judges:
     seed: int = 0
 
     @cached_property
-    def _known(self) -> I8:
-        return np.empty(0, dtype=np.int64) if self.gold is None else self.gold.known
+    def _gold_tasks(self) -> I8:
+        return np.empty(0, dtype=np.int64) if self.gold is None else self.gold.tasks
 
     def _learning(self) -> tuple[F8, I8, float]:
-        """Voices of the gold tasks, their truth, and the stack's penalty."""
+        """Verdicts on the gold tasks, their truth, and the penalty of the stack."""
         if self.gold is None or "penalty" not in self.stack.extra:
-            raise DataError("whom to pay can only be told with gold; pass gold= (on the command line --gold FILE)")
-        truth = self.gold.label[self._known].astype(np.int64)
-        return self.said.of_tasks(self._known), truth, float(self.stack.extra["penalty"])
+            raise DataError("the frontier needs gold; pass gold= (on the command line --gold FILE)")
+        truth = self.gold.label[self._gold_tasks].astype(np.int64)
+        return self.verdicts.of_tasks(self._gold_tasks), truth, float(self.stack.extra["penalty"])
 
     def _prices(self, prices: Any) -> tuple[F8 | None, float | None]:
         return prices_of(self.votes, self.prices if prices is None else prices)
 
     def frontier(self, prices: Any = None) -> Frontier:
-        """Which judges together, for which price a task (a mapping or table worker, price; without prices each costs
-        1); scored on gold that took no part in the choice."""
+        """Compute the cost-quality frontier of sets of judges, scored on held-out gold.
+
+        Args:
+            prices: A mapping or a table worker, price (None: those of the study; without prices each judge costs 1).
+        """
         return self._usual_frontier if prices is None else self._frontier(prices)
 
     @cached_property
@@ -82,27 +98,33 @@ class Judges:
         return self._frontier(None)
 
     def _frontier(self, prices: Any) -> Frontier:
-        said, truth, l2 = self._learning()
+        gold_voices, truth, l2 = self._learning()
         price, _ = self._prices(prices)
         price = np.ones(self.votes.n_workers) if price is None else price
-        return frontier(said, truth, price, self.votes.workers, l2, self.seed)
+        return frontier(gold_voices, truth, price, self.votes.workers, l2, self.seed)
 
     def marginal(self, prices: Any = None) -> pl.DataFrame:
-        """What each judge adds to the others."""
-        said, truth, l2 = self._learning()
+        """Compute what each judge adds to the others.
+
+        Args:
+            prices: A mapping or a table worker, price (None: those of the study).
+        """
+        gold_voices, truth, l2 = self._learning()
         assert self.gold is not None
-        wrong = wrong_shares(self.said, self.gold.label.astype(np.int64), self._known)
-        return marginal_table(said, wrong, truth, self._prices(prices)[0], self.votes.workers, l2, self.seed)
+        wrong = wrong_shares(self.verdicts, self.gold.label.astype(np.int64), self._gold_tasks)
+        return marginal_table(gold_voices, wrong, truth, self._prices(prices)[0], self.votes.workers, l2, self.seed)
 
     def next_spend(self, prices: Any = None) -> Spend | None:
-        """Verdicts of the judges who are worth their price on more tasks, or labels of people? None where prices of
-        judges or of a person are unknown, or gold is too little to choose judges by."""
+        """Recommend what to buy next: more verdicts of the chosen judges, or more labels of people.
+
+        Returns None where the prices of judges or of a person are unknown, or there is too little gold.
+        """
         price, person = self._prices(prices)
         offers = self.frontier(prices).table.filter(pl.col("chosen")).to_dicts()
         if price is None or person is None or not offers:
             return None
-        judged = int((self.votes.labels_per_task > 0).sum())
-        return next_spend(min(offers[0]["r2"], 0.999), len(self._known), judged, offers[0]["cost"], person)
+        n_judged = int((self.votes.labels_per_task > 0).sum())
+        return next_spend(min(offers[0]["r2"], 0.999), len(self._gold_tasks), n_judged, offers[0]["cost"], person)
 
 
 def judges(
@@ -115,12 +137,18 @@ def judges(
     level: float = FIT_LEVEL,
     seed: int = 0,
 ) -> Judges:
-    """How good, how dependent and how biased judges are, what to believe, and whom to pay.
+    """Study the quality, dependence, biases and value of judges.
 
-    `gold` is what people say of some tasks (a mapping or a table task, label): 30 or more make most of this possible.
-    `families` (worker -> family, or a table worker, family) says who is related; without it families are looked for.
-    `covariates` is a table with a row a task: numbers (a length, a length difference), groups, or `family` (of the
-    model that is judged). `prices` (worker -> price, `person` for a person's label) is for `frontier` and `next_spend`.
+    Args:
+        votes: Verdicts of the judges.
+        gold: Labels of people for some tasks, as a mapping or a table task, label. Most checks need 30 or more.
+        families: A mapping worker -> family, or a table worker, family (None: estimated from the verdicts).
+        covariates: A table with a row per task: numbers (a length, a length difference), groups, or `family` (of the
+            model that is judged), for bias checks.
+        prices: A mapping worker -> price or a table worker, price, with `person` for a person's label. Used
+            by `frontier` and `next_spend`.
+        level: Confidence level of the effective number.
+        seed: Seed of random draws.
 
     >>> import crowdwise as cw
     >>> votes = cw.simulate.scenario("one_coin", tasks=60, workers=5, seed=1)
@@ -129,31 +157,31 @@ def judges(
     """
     votes = with_families(as_annotations(votes), families)
     refuse_gold_of_models(gold, votes)
-    known = as_gold(gold, votes)
-    said = voices(votes)
-    family, family_names, told = families_of(votes)
+    gold_labels = as_gold(gold, votes)
+    verdicts = judge_verdicts(votes)
+    family, family_names, families_given = families_of(votes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         consensus = DawidSkene(seed=seed).fit(votes).labels.astype(np.int64)
-    found = effective(said, known, consensus, LEAST_GOLD, level)
-    bias = bias_table(votes, said, known, family_names, covariates)
+    n_eff = effective(verdicts, gold_labels, consensus, LEAST_GOLD, level)
+    bias = bias_table(votes, verdicts, gold_labels, family_names, covariates)
     people = is_person(votes)
-    result, notes = _result(votes, gold, known, family, people, seed)
-    sure = [stated(said, known, judge) for judge in range(said.n_judges)]
+    result, notes = _result(votes, gold, gold_labels, family, people, seed)
+    confidences = [stated(verdicts, gold_labels, judge) for judge in range(verdicts.n_judges)]
     price = prices_of(votes, prices)[0]
     return Judges(
         votes=votes,
-        gold=known,
-        said=said,
-        table=judge_table(votes, said, known, family_names, price, result, sure, bias),
-        n_eff=found,
-        pairs=pair_table(said, known, family, votes.workers.cast(pl.String)),
+        gold=gold_labels,
+        verdicts=verdicts,
+        table=judge_table(votes, verdicts, gold_labels, family_names, price, result, confidences, bias),
+        n_eff=n_eff,
+        pairs=pair_table(verdicts, gold_labels, family, votes.workers.cast(pl.String)),
         bias=bias,
         stack=result,
-        alternative=alternative_table(said, people, votes.workers, votes.classes),
-        stated=sure,
+        alternative=alternative_table(verdicts, people, votes.workers, votes.classes),
+        stated=confidences,
         family=family,
-        families_told=told,
+        families_told=families_given,
         notes=notes,
         prices=prices,
         seed=seed,
@@ -161,24 +189,22 @@ def judges(
 
 
 def _result(
-    votes: Annotations, gold: Any, known: Gold | None, family: I8, people: npt.NDArray[np.bool_], seed: int
+    votes: Annotations, gold: Any, gold_labels: Gold | None, family: I8, people: npt.NDArray[np.bool_], seed: int
 ) -> tuple[Result, tuple[str, ...]]:
-    """The stack with enough gold, else the vote of families; and what to read beside it."""
-    n_gold = 0 if known is None else len(known.known)
-    if known is not None and n_gold < LEAST_GOLD:
-        raise DataError(
-            f"{n_gold} gold labels are too few to judge judges by; give {LEAST_GOLD} or more, or none at all"
-        )
+    """Aggregate by the stack with gold, else by the vote of families; with the warnings of the fit."""
+    n_gold = 0 if gold_labels is None else len(gold_labels.tasks)
+    if gold_labels is not None and n_gold < LEAST_GOLD:
+        raise DataError(f"{n_gold} gold labels are too few to evaluate judges; give {LEAST_GOLD} or more, or none")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", IdentifiabilityWarning)
-        if known is not None:
+        if gold_labels is not None:
             result = JudgeStack(seed=seed).fit(votes, gold=gold)
         else:
             groups = [np.flatnonzero(family == g) for g in np.unique(family)]
-            named = tuple(tuple(votes.workers[int(w)] for w in g) for g in groups if len(g) > 1)
-            result = FamilyVote(groups=named, seed=seed).fit(votes)
-    notes = tuple(str(each.message) for each in caught if issubclass(each.category, IdentifiabilityWarning))
+            named_groups = tuple(tuple(votes.workers[int(w)] for w in g) for g in groups if len(g) > 1)
+            result = FamilyVote(groups=named_groups, seed=seed).fit(votes)
+    notes = tuple(str(warning.message) for warning in caught if issubclass(warning.category, IdentifiabilityWarning))
     machines = int((~people).sum())
-    if known is None and machines >= 2:
+    if gold_labels is None and machines >= 2:
         notes += (without_gold(machines),)
     return result, notes

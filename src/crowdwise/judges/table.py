@@ -1,4 +1,4 @@
-"""The table of judges: a row each, with all that is known of them."""
+"""The table of judges, one row per judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.side_tables import column_by
 from ..evaluation.intervals import jeffreys
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.gold import Gold
-from ..kinds.classes.methods.judges import Voices, kinds_of
+from ..kinds.classes.methods.judges import JudgeVerdicts, kinds_of
 from .confidence import Stated
 
 F8 = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ F8 = npt.NDArray[np.float64]
 
 def judge_table(
     votes: Annotations,
-    said: Voices,
+    verdicts: JudgeVerdicts,
     gold: Gold | None,
     family: pl.Series,
     price: F8 | None,
@@ -29,11 +29,14 @@ def judge_table(
     stated: list[Stated | None],
     bias: pl.DataFrame,
 ) -> pl.DataFrame:
-    """judge, family, kind, price, tasks, rows, unusable verdicts, agreement of repeats, accuracy and recalls on gold,
-    stated confidence, position, weight in the stack."""
-    m = said.n_judges
-    tasks = np.bincount(said.judge, minlength=m)
-    rows = np.bincount(said.judge, weights=said.rows, minlength=m).astype(np.int64)
+    """Build the table of judges.
+
+    Columns: judge, family, kind, version, price, tasks, rows, unusable verdicts, agreement of repeats, accuracy and
+    recalls on gold, stated confidence, position bias, weight in the stack.
+    """
+    m = verdicts.n_judges
+    tasks = np.bincount(verdicts.judge, minlength=m)
+    rows = np.bincount(verdicts.judge, weights=verdicts.rows, minlength=m).astype(np.int64)
     unusable = column_by(votes.about_workers, "unusable", votes.workers)
     lost = np.zeros(m, dtype=np.int64) if unusable is None else unusable.fill_null(0).cast(pl.Int64).to_numpy()
     columns: dict[str, Any] = {
@@ -46,8 +49,8 @@ def judge_table(
         "rows": rows,
         "unusable": lost,
         "unusable_share": lost / np.maximum(rows + lost, 1),
-        "own_agreement": own_agreement(said),
-        **_on_gold(said, gold, votes),
+        "own_agreement": own_agreement(verdicts),
+        **_on_gold(verdicts, gold, votes),
         "stated_confidence": [None if s is None else s.mean for s in stated],
         "confidence_shift": [None if s is None or s.platt is None else s.platt.shift for s in stated],
         "confidence_slope": [None if s is None or s.platt is None else s.platt.slope for s in stated],
@@ -60,36 +63,36 @@ def judge_table(
 
 
 def versions_of(votes: Annotations) -> list[str | None]:
-    """The version of each judge, as rows or the table about workers say; None where nobody says."""
-    told = column_by(votes.about_workers, "version", votes.workers)
+    """The version of each judge, from the rows or the table about workers; None where it is not known."""
+    by_worker = column_by(votes.about_workers, "version", votes.workers)
     if votes.about_rows is None or "version" not in votes.about_rows.columns:
-        return [None] * votes.n_workers if told is None else [None if v is None else str(v) for v in told]
+        return [None] * votes.n_workers if by_worker is None else [None if v is None else str(v) for v in by_worker]
     rows = pl.DataFrame({"worker": votes.worker, "version": votes.about_rows["version"].cast(pl.String)})
-    found = dict(rows.drop_nulls().unique("worker", maintain_order=True).iter_rows())
-    return [found.get(worker) for worker in range(votes.n_workers)]
+    by_row = dict(rows.drop_nulls().unique("worker", maintain_order=True).iter_rows())
+    return [by_row.get(worker) for worker in range(votes.n_workers)]
 
 
-def own_agreement(said: Voices) -> F8:
-    """How often two different verdicts of a judge on one task say the same; NaN where there are no repeats."""
-    many = said.rows > 1
-    n = said.rows[many].astype(np.float64)
-    same = ((said.share[many] ** 2).sum(axis=1) * n - 1) / (n - 1)
-    judge = said.judge[many]
-    count = np.bincount(judge, minlength=said.n_judges)
-    total = np.bincount(judge, weights=same, minlength=said.n_judges)
+def own_agreement(verdicts: JudgeVerdicts) -> F8:
+    """Agreement of repeated verdicts of a judge on the same task; NaN without repeats."""
+    repeated = verdicts.rows > 1
+    n = verdicts.rows[repeated].astype(np.float64)
+    same = ((verdicts.share[repeated] ** 2).sum(axis=1) * n - 1) / (n - 1)
+    judge = verdicts.judge[repeated]
+    count = np.bincount(judge, minlength=verdicts.n_judges)
+    total = np.bincount(judge, weights=same, minlength=verdicts.n_judges)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _on_gold(said: Voices, gold: Gold | None, votes: Annotations) -> dict[str, Any]:
+def _on_gold(verdicts: JudgeVerdicts, gold: Gold | None, votes: Annotations) -> dict[str, Any]:
     """n_gold, accuracy with its interval, and the recall of each class."""
-    m, k = said.n_judges, votes.n_classes
+    m, k = verdicts.n_judges, votes.n_classes
     names = [str(name) for name in votes.classes.cast(pl.String)]
     if gold is None:
         empty = pl.Series([None] * m, dtype=pl.Float64)
         return {"n_gold": np.zeros(m, dtype=np.int64), "accuracy": empty, "accuracy_low": empty, "accuracy_high": empty}
-    pick = np.flatnonzero(gold.mask[said.task])
-    true = gold.label[said.task[pick]].astype(np.int64)
-    hit, judge = said.share[pick, true], said.judge[pick]
+    on_gold = np.flatnonzero(gold.mask[verdicts.task])
+    true = gold.label[verdicts.task[on_gold]].astype(np.int64)
+    hit, judge = verdicts.share[on_gold, true], verdicts.judge[on_gold]
     n = np.bincount(judge, minlength=m)
     right = np.bincount(judge, weights=hit, minlength=m)
     accuracy = np.where(n > 0, right / np.maximum(n, 1), np.nan)
@@ -111,7 +114,7 @@ def _position(bias: pl.DataFrame, votes: Annotations) -> dict[str, Any]:
     part = bias.filter(pl.col("check") == "position")
     if not len(part):
         return {}
-    found = dict(zip(part["judge"], part.select("flips", "effect", "low", "high", "biased").rows(), strict=True))
-    rows = [found.get(str(name), (None,) * 5) for name in votes.workers]
+    by_judge = dict(zip(part["judge"], part.select("flips", "effect", "low", "high", "biased").rows(), strict=True))
+    rows = [by_judge.get(str(name), (None,) * 5) for name in votes.workers]
     names = ("flips", "position", "position_low", "position_high", "position_biased")
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}

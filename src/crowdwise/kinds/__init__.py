@@ -1,1 +1,1 @@
-"""Kinds of answers: what a worker can say, one module each."""
+"""Kinds of answers, one package each."""

@@ -1,7 +1,8 @@
-"""Hooks that several kinds share."""
+"""Base classes of the hooks that several kinds share."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..core.kind import KindHooks
@@ -11,16 +12,19 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    import polars as pl
 
     from ..core.result import Result
     from ..core.votes import Votes
+    from ..evaluation.calibration import DecisionHooks
+    from ..evaluation.scores import Table
     from ..evaluation.statement import Statement
 
     F8 = npt.NDArray[np.float64]
 
 
 class CommonHooks(KindHooks):
-    """Hooks that work for any kind with the others in place."""
+    """Hooks that work for every kind that implements the other hooks."""
 
     def votes_html(self, votes: Votes[Any]) -> str:
         from ..plots.notebook import votes_html
@@ -33,13 +37,13 @@ class CommonHooks(KindHooks):
         return result_html(result)
 
     def compare(self, votes: Votes[Any], methods: Sequence[str] | None = None, **options: Any) -> Any:
-        from ..evaluation.distance_based import compare_alike
+        from ..evaluation.distance_based import compare_distance_based
 
-        return self.call(compare_alike, votes, methods, **options)
+        return self.call(compare_distance_based, votes, methods, **options)
 
 
 class DecidedHooks(CommonHooks):
-    """For kinds whose answers are right or wrong: `decisions` is what they add."""
+    """Hooks of kinds whose answers are right or wrong. Subclasses implement `decisions`."""
 
     def calibrate(self, result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any = None) -> Result:
         from ..evaluation.calibration import calibrate
@@ -50,3 +54,53 @@ class DecidedHooks(CommonHooks):
         from ..evaluation.calibration import trust
 
         return trust(result, error)
+
+
+class PackageHooks(DecidedHooks):
+    """Hooks that are functions of the same name in the modules of the kind's package.
+
+    `answers` has `distance`; `fitting` has `infer`, `decisions`, `estimated_answers` and `gold_answers`; `scoring` has
+    `describe`, `evaluate`, `sentences`, `show` and `inspect`. The modules are imported when a hook is first called.
+    """
+
+    def _module(self, name: str) -> Any:
+        """Return a module of the package in which the hooks class is defined."""
+        return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
+
+    def describe(self, votes: Votes[Any]) -> dict[str, Any]:
+        facts: dict[str, Any] = self._module("scoring").describe(votes)
+        return facts
+
+    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
+        inferred: Result = self._module("fitting").infer(result, votes, unknown_workers)
+        return inferred
+
+    def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
+        return self.call(self._module("scoring").evaluate, result, truth, **options)
+
+    def decisions(self) -> DecisionHooks:
+        decisions: DecisionHooks = self._module("fitting").decisions()
+        return decisions
+
+    def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
+        lines: list[str] = self._module("scoring").sentences(votes, result)
+        return lines
+
+    def show(self, result: Result) -> tuple[str, list[Table]]:
+        summary, tables = self._module("scoring").show(result)
+        return summary, tables
+
+    def inspect(self, facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
+        rows, tables, advice = self._module("scoring").inspect(facts, limit)
+        return rows, tables, advice
+
+    def distance(self, answers: Any, i: Any, j: Any) -> F8:
+        distances: F8 = self._module("answers").distance(answers, i, j)
+        return distances
+
+    def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
+        return self._module("fitting").estimated_answers(votes, result)
+
+    def gold_answers(self, votes: Votes[Any], gold: Any) -> tuple[Any, Any]:
+        tasks, answers = self._module("fitting").gold_answers(votes, gold)
+        return tasks, answers

@@ -5,100 +5,47 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import MissingDependencyError
-
-_HOMES = {
-    "CrowdBatch": "crowdwise.learn.data.batch",
-    "Crowd": "crowdwise.learn.data.crowd",
-    "CrowdData": "crowdwise.learn.data.dataset",
-    "FeatureFolder": "crowdwise.learn.data.folder",
-    "CrowdMethod": "crowdwise.learn.method",
-    "CrowdModel": "crowdwise.learn.method",
-    "Defaults": "crowdwise.learn.method",
-    "Output": "crowdwise.learn.method",
-    "Frozen": "crowdwise.learn.nets",
-    "make_net": "crowdwise.learn.nets",
-    "Sweep": "crowdwise.learn.training.sweep",
-    "train": "crowdwise.learn.training.loop",
-    "History": "crowdwise.learn.training.history",
-    "Callback": "crowdwise.learn.training.history",
-    "JsonLines": "crowdwise.learn.training.history",
-    "TensorBoard": "crowdwise.learn.training.history",
-    "CrowdClassifier": "crowdwise.kinds.classes.learn.classifier",
-    "CrowdRegressor": "crowdwise.kinds.numbers.learn.regressor",
-    "CrowdRanker": "crowdwise.kinds.comparisons.learn",
-    "CrowdClusterer": "crowdwise.kinds.similarities.learn",
-    "CrowdTagger": "crowdwise.kinds.spans.learn",
-    "NumberCrowd": "crowdwise.kinds.numbers.learn.crowd",
-    "NumberMethod": "crowdwise.kinds.numbers.learn.crowd",
-    "Choice": "crowdwise.kinds.classes.learn.choice",
-    "choose": "crowdwise.kinds.classes.learn.choice",
-}
+from ..core.lazy import attach
 
 if TYPE_CHECKING:
-    from ..kinds.classes.learn.choice import Choice, choose
-    from ..kinds.classes.learn.classifier import CrowdClassifier
-    from ..kinds.comparisons.learn import CrowdRanker
-    from ..kinds.numbers.learn.crowd import NumberCrowd, NumberMethod
-    from ..kinds.numbers.learn.regressor import CrowdRegressor
-    from ..kinds.similarities.learn import CrowdClusterer
-    from ..kinds.spans.learn import CrowdTagger
-    from .data.batch import CrowdBatch
-    from .data.crowd import Crowd
-    from .data.dataset import CrowdData
-    from .data.folder import FeatureFolder
-    from .method import CrowdMethod, CrowdModel, Defaults, Output
-    from .nets import Frozen, make_net
-    from .training.history import Callback, History, JsonLines, TensorBoard
-    from .training.loop import train
-    from .training.sweep import Sweep
+    from ..kinds.classes.learn.choice import Choice as Choice
+    from ..kinds.classes.learn.choice import choose as choose
+    from ..kinds.classes.learn.classifier import CrowdClassifier as CrowdClassifier
+    from ..kinds.comparisons.learn import CrowdRanker as CrowdRanker
+    from ..kinds.numbers.learn.crowd import NumberCrowd as NumberCrowd
+    from ..kinds.numbers.learn.crowd import NumberMethod as NumberMethod
+    from ..kinds.numbers.learn.regressor import CrowdRegressor as CrowdRegressor
+    from ..kinds.similarities.learn import CrowdClusterer as CrowdClusterer
+    from ..kinds.spans.learn import CrowdTagger as CrowdTagger
+    from .data.batch import CrowdBatch as CrowdBatch
+    from .data.crowd import Crowd as Crowd
+    from .data.dataset import CrowdData as CrowdData
+    from .data.folder import FeatureFolder as FeatureFolder
+    from .method import CrowdMethod as CrowdMethod
+    from .method import CrowdModel as CrowdModel
+    from .method import Defaults as Defaults
+    from .method import Output as Output
+    from .nets import Frozen as Frozen
+    from .nets import make_net as make_net
+    from .training.history import Callback as Callback
+    from .training.history import History as History
+    from .training.history import JsonLines as JsonLines
+    from .training.history import TensorBoard as TensorBoard
+    from .training.loop import train as train
+    from .training.sweep import Sweep as Sweep
 
-__all__ = [
-    "Callback",
-    "Choice",
-    "Crowd",
-    "CrowdBatch",
-    "CrowdClassifier",
-    "CrowdClusterer",
-    "CrowdData",
-    "CrowdMethod",
-    "CrowdModel",
-    "CrowdRanker",
-    "CrowdRegressor",
-    "CrowdTagger",
-    "Defaults",
-    "FeatureFolder",
-    "Frozen",
-    "History",
-    "JsonLines",
-    "NumberCrowd",
-    "NumberMethod",
-    "Output",
-    "Sweep",
-    "TensorBoard",
-    "choose",
-    "make_net",
-    "train",
-]
+_lazy, __dir__, __all__ = attach(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'crowdwise.learn' has no attribute {name!r}")
     try:
-        value = getattr(import_module(_HOMES[name]), name)
+        return _lazy(name)
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors"):
             raise
         raise MissingDependencyError(
             f"crowdwise.learn needs {error.name}; install it with: pip install 'crowdwise[torch]'"
         ) from None
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

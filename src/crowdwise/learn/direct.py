@@ -33,7 +33,7 @@ class AnswerMethod(Method):
     def __init__(self, crowd: Rows) -> None:
         super().__init__(crowd, torch.zeros(crowd.n_workers).index_add(0, crowd.worker, crowd.weight)[:, None])
 
-    def said(self, out: Output, batch: CrowdBatch) -> Tensor:
+    def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
         """log P(answer | x, worker) of every answer: A."""
         raise NotImplementedError
 
@@ -48,16 +48,16 @@ class HeldOutAnswers:
 
     def __call__(self, model: CrowdModel) -> float:
         """Score of the model as it is."""
-        found, total = 0.0, 0.0
+        log_likelihood, total = 0.0, 0.0
         method = model.method
         assert isinstance(method, AnswerMethod)
         with evaluating(model):
             for tasks in torch.split(self.data.crowd.labelled.nonzero().squeeze(1), ROWS):
                 batch = self.data.batch(tasks).to(self.device)
-                said = method.said(model.output(batch.x), batch)
-                found += float((said * batch.weight).sum())
+                answer_log_likelihood = method.log_likelihood(model.output(batch.x), batch)
+                log_likelihood += float((answer_log_likelihood * batch.weight).sum())
                 total += float(batch.weight.sum())
-        return found / max(total, 1e-12)
+        return log_likelihood / max(total, 1e-12)
 
 
 class DirectEstimator(Fitting):
@@ -112,8 +112,8 @@ class DirectEstimator(Fitting):
         check_given(type(self), self.get_params())
         self._given_params()
         if not isinstance(y, Votes) or not isinstance(y.answers, kind):
-            what = y.kind.people if isinstance(y, Votes) else type(y).__name__
-            raise FeatureError(f"y holds {what}; {type(self).__name__} learns from {self.takes}")
+            got = y.kind.display_name if isinstance(y, Votes) else type(y).__name__
+            raise FeatureError(f"y holds {got}; {type(self).__name__} learns from {self.takes}")
         votes = y if y.weight is None else y.take(y.weight > 0)
         if not len(votes):
             raise FeatureError("the votes hold no answer; there is nothing to learn from")

@@ -37,10 +37,10 @@ class EMMethod(CrowdMethod):
         counts of all labels: worker, true, observed."""
         counts: Tensor | None = None
         for part in sweep.parts():
-            found = torch.softmax(log_posterior(part), dim=1)
-            self.target[part.rows] = found.to(self.target.dtype)
-            more = part.crowd.counts(found)
-            counts = more if counts is None else counts + more
+            posterior = torch.softmax(log_posterior(part), dim=1)
+            self.target[part.rows] = posterior.to(self.target.dtype)
+            part_counts = part.crowd.counts(posterior)
+            counts = part_counts if counts is None else counts + part_counts
             let_go(self.target)
         assert counts is not None, "there are no tasks"
         return counts

@@ -28,32 +28,32 @@ class Estimator:
 
     def set_params(self, **params: Any) -> Self:
         """Set constructor parameters by name."""
-        known = self.get_params()
+        params_now = self.get_params()
         for name, value in params.items():
-            if name not in known:
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            if name not in params_now:
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(params_now)}")
             setattr(self, name, value)
         return self
 
     def score(self, X: Any, y: Any) -> float:
         """Share of the rows whose class is y, the truth: one value a row."""
-        said, truth = self.predict(X), np.asarray(y)
-        if truth.shape != said.shape:
+        predicted, truth = self.predict(X), np.asarray(y)
+        if truth.shape != predicted.shape:
             raise FeatureError(
-                f"y has shape {truth.shape}, but X has {len(said):,} rows; one true class a row is needed"
+                f"y has shape {truth.shape}, but X has {len(predicted):,} rows; one true class a row is needed"
             )
-        same = as_kind_of(truth, said)
-        if len(said) and not np.isin(same, self.classes_).any():
+        converted = as_kind_of(truth, predicted)
+        if len(predicted) and not np.isin(converted, self.classes_).any():
             raise FeatureError(
                 f"no true class in y, such as {truth.tolist()[0]!r}, is one of the training's, such as "
                 f"{self.classes_.tolist()[0]!r}"
             )
-        return float(np.mean(said == same))
+        return float(np.mean(predicted == converted))
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in signature(type(self).__init__).parameters.items()}
-        said = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
-        return f"{type(self).__name__}({', '.join(said)})"
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -75,8 +75,8 @@ def as_kind_of(values: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[
     if text == (values.dtype.kind in "OUS"):
         return values
     if text:
-        whole = values.dtype.kind == "f" and bool((values == np.round(values)).all())
-        return (values.astype(np.int64) if whole else values).astype(str)
+        is_whole = values.dtype.kind == "f" and bool((values == np.round(values)).all())
+        return (values.astype(np.int64) if is_whole else values).astype(str)
     try:
         return values.astype(np.float64)
     except ValueError:

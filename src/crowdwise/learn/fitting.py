@@ -117,8 +117,8 @@ class Fitting(Estimator):
         if isinstance(net, nn.Module):
             return deepcopy(net)
         if callable(net):
-            made: nn.Module = net(self.input_shape_, k)
-            return made
+            module: nn.Module = net(self.input_shape_, k)
+            return module
         raise ParameterError(f"net must be a name, a Module or a function, got {type(net).__name__}")
 
     def chosen(self) -> str:
@@ -139,10 +139,12 @@ class Fitting(Estimator):
     def _given_params(self) -> dict[str, Any]:
         """The method's hyper-parameters that were given; one that it does not have is refused."""
         params = dict(self.params or {})
-        known = method_parameters(self._method_class())
+        allowed = method_parameters(self._method_class())
         for name in params:
-            if name not in known:
-                raise ParameterError(f"{self.chosen()} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+            if name not in allowed:
+                raise ParameterError(
+                    f"{self.chosen()} has no parameter {name!r}; it has {', '.join(allowed) or 'none'}"
+                )
         return params
 
     def _make_method(self, crowd: Any, net: nn.Module) -> Method:
@@ -172,5 +174,5 @@ def method_parameters(cls: type[Method]) -> dict[str, Param]:
 def method_class(name: str) -> type[Method]:
     """The class of a training method."""
     module, _, cls = learner(name).where.partition(":")
-    found: type[Method] = getattr(import_module(module), cls)
-    return found
+    method: type[Method] = getattr(import_module(module), cls)
+    return method

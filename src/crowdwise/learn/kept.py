@@ -24,10 +24,10 @@ def store_of(cls: type[DirectEstimator]) -> Store:
 
 def save(fitted: DirectEstimator, folder: Path, *, force: bool = False, votes: Votes[Any] | None = None) -> None:
     """Write a fitted estimator as a run, with its votes where they are given; never over one without `force`."""
-    own: dict[str, Any] = {"params": dict(fitted.params or {})}
+    facts: dict[str, Any] = {"params": dict(fitted.params or {})}
     if hasattr(fitted, "result_"):
-        own["own"] = fitted._facts()
-    store_of(type(fitted)).save(fitted, folder, own, votes, force=force)
+        facts["own"] = fitted._facts()
+    store_of(type(fitted)).save(fitted, folder, facts, votes, force=force)
 
 
 def load(cls: type[T], folder: Path, net: nn.Module | None = None) -> T:
@@ -43,7 +43,7 @@ def _assemble(cls: type[T], store: Store, stored: Stored, folder: Path, net: nn.
     )
     fitted._method_class()  # an unknown name is said before anything is built
     if result.kind.name != cls.takes:
-        raise ValueError(f"its result is one of {result.kind.people}")
+        raise ValueError(f"its result is one of {result.kind.display_name}")
     fitted.result_, fitted.tasks_, fitted.workers_ = result, stored.rows, result.workers
     fitted.input_shape_ = tuple(facts["input_shape"])
     fitted.history_ = History.of(facts["history"])

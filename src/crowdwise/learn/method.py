@@ -22,6 +22,8 @@ from .probe import (
 )
 from .training.sweep import Sweep
 
+# Name of the buffer in saved state dicts.
+LABEL_WEIGHT = "heard"
 # Of learning and of weight decay; single precision holds no more.
 Rate = Annotated[float, AtLeast(0), Below(1e30)]
 
@@ -69,25 +71,33 @@ class Method(nn.Module):
     needs_features: ClassVar[bool] = False  # then the constructor also takes n_features=
     random_start: bool = False  # workers begin at random: to rename them is to start elsewhere
     restarts: ClassVar[bool] = False  # asks the sweep to give the net its first weights back
-    given: dict[str, Any]  # the hyper-parameters by name, defaults included
-    heard: Tensor
+    hyperparameters: dict[str, Any]  # the hyper-parameters by name, defaults included
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
         """Checks and keeps what the constructor was given: a run is resumed only with the same."""
         self = super().__new__(cls)
         try:
-            found = signature(cls.__init__).bind_partial(self, *args, **params)
+            bound = signature(cls.__init__).bind_partial(self, *args, **params)
         except TypeError:  # which the constructor itself says better
             return self
-        found.apply_defaults()
-        object.__setattr__(self, "given", dict(list(found.arguments.items())[2:]))  # without self and crowd
-        check_given(cls, self.given)
+        bound.apply_defaults()
+        object.__setattr__(self, "hyperparameters", dict(list(bound.arguments.items())[2:]))  # without self and crowd
+        check_given(cls, self.hyperparameters)
         return self
 
-    def __init__(self, crowd: Rows, heard: Tensor) -> None:
+    def __init__(self, crowd: Rows, label_weight: Tensor) -> None:
         super().__init__()
         self.n_workers, self.n_outputs = crowd.n_workers, crowd.n_outputs
-        self.register_buffer("heard", heard)
+        self.register_buffer(LABEL_WEIGHT, label_weight)
+
+    @property
+    def label_weight(self) -> Tensor:
+        """Weight of each worker's labels in training: worker, ..."""
+        return self.get_buffer(LABEL_WEIGHT)
+
+    @label_weight.setter
+    def label_weight(self, weight: Tensor) -> None:
+        self.register_buffer(LABEL_WEIGHT, weight)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """The terms of the loss by name; over the processes that share a batch they add up to the whole."""
@@ -99,7 +109,7 @@ class Method(nn.Module):
     def end_step(self, batch: CrowdBatch) -> None:
         """After the optimizers' step on this batch: what a method learns without gradients."""
 
-    def wanted(self) -> str:
+    def outputs_reason(self) -> str:
         """Why the net must have so many outputs, for people."""
         raise NotImplementedError
 
@@ -110,9 +120,9 @@ class Method(nn.Module):
     def finish(self, sweep: Sweep) -> None:
         """After training, with the weights that are kept in place: what must belong to this very net."""
 
-    def seen(self) -> Tensor:
+    def labelled_workers(self) -> Tensor:
         """The workers who have labels in training: a regulariser must not speak of others, whom nothing opposes."""
-        return self.heard.sum(1).nonzero().squeeze(1)
+        return self.label_weight.sum(1).nonzero().squeeze(1)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Moves the method wherever it is told, but never to half precision, which cannot count labels."""
@@ -146,7 +156,7 @@ class CrowdMethod(Method):
         super().__init__(crowd, torch.zeros(crowd.n_workers, crowd.n_classes).index_add(0, crowd.worker, of_class))
         self.n_classes = crowd.n_classes
 
-    def wanted(self) -> str:
+    def outputs_reason(self) -> str:
         """One output a class."""
         return f"there are {self.n_classes} classes"
 
@@ -161,19 +171,21 @@ class CrowdMethod(Method):
     def forecast(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """`posterior`, in which labels of workers unseen in training (or of codes beyond them) count as the mean's."""
         last = max(self.n_workers - 1, 0)
-        seen = (batch.worker <= last) & (self.heard.sum(1) > 0)[batch.worker.clamp_max(last)]
-        if bool(seen.all()):
+        is_trained = (batch.worker <= last) & (self.label_weight.sum(1) > 0)[batch.worker.clamp_max(last)]
+        if bool(is_trained.all()):
             return self.posterior(out, batch)
-        found = self.posterior(out, batch.only(seen))
-        if found is None:
+        posterior = self.posterior(out, batch.only(is_trained))
+        if posterior is None:
             return None
-        strangers = batch.only(~seen)
-        said = self.said_on_average(out, strangers)
+        new_workers = batch.only(~is_trained)
+        log_likelihood = self.mean_worker_log_likelihood(out, new_workers)
         return (
-            found if said is None else torch.softmax(found.clamp_min(1e-30).log() + strangers.sum_by_task(said), dim=1)
+            posterior
+            if log_likelihood is None
+            else torch.softmax(posterior.clamp_min(1e-30).log() + new_workers.sum_by_task(log_likelihood), dim=1)
         )
 
-    def said_on_average(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
+    def mean_worker_log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
         """log p(label | class) of every label, as if the crowd's mean worker gave it: A, K."""
         mean = self.mean_confusion()
         return None if mean is None else _log(mean).T.index_select(0, batch.label)
@@ -192,20 +204,24 @@ class CrowdMethod(Method):
 
         By class: the rows of a matrix that a worker's few labels say nothing of are not the crowd's.
         """
-        seen = (self.heard.sum(1, keepdim=True) > 0).to(self.heard)
-        heard = torch.where(self.heard.sum(0) > 0, self.heard, seen if bool(seen.any()) else torch.ones_like(seen))
-        return heard / heard.sum(0)
+        is_trained = (self.label_weight.sum(1, keepdim=True) > 0).to(self.label_weight)
+        weight = torch.where(
+            self.label_weight.sum(0) > 0,
+            self.label_weight,
+            is_trained if bool(is_trained.any()) else torch.ones_like(is_trained),
+        )
+        return weight / weight.sum(0)
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """p(class | x, labels), the data-crowds forecaster: B, K. By default classifier × confusions, normalised.
 
         Only workers seen in training are asked for; `forecast` looks after the others.
         """
-        found, _ = batch.present
+        workers, _ = batch.present
         confusion = self.confusion()
         if confusion is None:
             return None
-        log_confusion = _log(confusion.index_select(0, found))
+        log_confusion = _log(confusion.index_select(0, workers))
         return torch.softmax(self.classify(out) + batch.evidence(log_confusion), dim=1)
 
     def confusion(self) -> Tensor | None:
@@ -216,10 +232,15 @@ class CrowdMethod(Method):
         """What else the method knows of every training task, by name: task. It goes into the Result's extra."""
         return {}
 
-    def scores_aside(self, log_proba: Tensor, aside: Crowd, how: Mapping[str, Any]) -> dict[str, Tensor]:  # noqa: ARG002
-        """The same of tasks whose labels, `aside`, were not trained on, in a training that went as `how` says.
+    def held_out_task_scores(
+        self,
+        log_proba: Tensor,  # noqa: ARG002
+        held_out: Crowd,  # noqa: ARG002
+        training: Mapping[str, Any],  # noqa: ARG002
+    ) -> dict[str, Tensor]:
+        """The same scores for held-out tasks, whose labels were not used in training; nan where a method has none.
 
-        log_proba[task, class] is what the classifier says. By default nothing is known: nan.
+        log_proba[task, class] is the classifier's prediction; `training` holds the state of the training run.
         """
         return {name: torch.full_like(values, torch.nan) for name, values in self.task_scores().items()}
 
@@ -247,20 +268,20 @@ class CrowdModel(nn.Module):
 
     def output(self, x: Tensor) -> Output:
         """What the net says of x[B, ...], in single precision at least."""
-        given = self._given(x)
+        x_net = self._given(x)
         self._tapping = True
         try:
-            logits = self.net(given)
+            logits = self.net(x_net)
         finally:
             self._tapping = False
-            seen, self._seen = self._seen, None  # nothing is held on to
+            features, self._seen = self._seen, None  # nothing is held on to
         k = self.method.n_outputs
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
                 f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but "
-                f"{self.method.wanted()}; its last layer must have {k} outputs"
+                f"{self.method.outputs_reason()}; its last layer must have {k} outputs"
             )
-        return Output(at_least_single(logits), None if seen is None else at_least_single(seen))
+        return Output(at_least_single(logits), None if features is None else at_least_single(features))
 
     def _given(self, x: Tensor) -> Tensor:
         """Whole numbers stay whole for a net that looks them up; everything else has the net's own precision."""

@@ -34,12 +34,12 @@ def make_optimizers(
         params = [p for p in group["params"] if p.requires_grad]
         dense.append({"params": [p for p in params if id(p) not in lazy], "lr": rate, "weight_decay": decay})
         sparse.append({"params": [p for p in params if id(p) in lazy], "lr": rate})
-    found: list[Optimizer] = []
+    optimizers: list[Optimizer] = []
     if any(group["params"] for group in dense):
-        found.append(torch.optim.Adam([g for g in dense if g["params"]], lr=lr))
+        optimizers.append(torch.optim.Adam([g for g in dense if g["params"]], lr=lr))
     if any(group["params"] for group in sparse):
-        found.append(LazyAdam([g for g in sparse if g["params"]], lr=slow))
-    return found
+        optimizers.append(LazyAdam([g for g in sparse if g["params"]], lr=slow))
+    return optimizers
 
 
 def suit_tables(model: CrowdModel, *, lazy: bool) -> None:

@@ -48,21 +48,32 @@ class PairCrowd(Rows):
 
     @classmethod
     def of(
-        cls, left: I8, right: I8, worker: I8, label: I8, weight: Any, *, n_workers: int, per_item: int, turned: I8
+        cls,
+        left: I8,
+        right: I8,
+        worker: I8,
+        label: I8,
+        weight: Any,
+        *,
+        n_workers: int,
+        per_item: int,
+        swapped_label: I8,
     ) -> Self:
         """Rows of answers; each pair of items once, the lower code first. turned[label] is what a label means when
         its items change places."""
         low, high = np.minimum(left, right), np.maximum(left, right)
-        label = np.where(left > right, turned[label], label)
+        label = np.where(left > right, swapped_label[label], label)
         wide = int(high.max(initial=0)) + 1
         keys, task = np.unique(low * wide + high, return_inverse=True)
         order = np.argsort(task, kind="stable")
-        heavy = np.ones(len(task)) if weight is None else np.asarray(weight, dtype=np.float64)
-        of, by, said = (torch.from_numpy(np.ascontiguousarray(each[order])) for each in (task, worker, label))
+        weights = np.ones(len(task)) if weight is None else np.asarray(weight, dtype=np.float64)
+        pair_task, pair_worker, pair_label = (
+            torch.from_numpy(np.ascontiguousarray(column[order])) for column in (task, worker, label)
+        )
         pairs = torch.from_numpy(np.stack([keys // wide, keys % wide], axis=1))
         offset = torch.from_numpy(np.searchsorted(task[order], np.arange(len(keys) + 1)))
-        known = torch.from_numpy(heavy[order].astype(np.float32))
-        return cls(len(keys), n_workers, per_item, pairs, of, by, said, known, offset)
+        pair_weight = torch.from_numpy(weights[order].astype(np.float32))
+        return cls(len(keys), n_workers, per_item, pairs, pair_task, pair_worker, pair_label, pair_weight, offset)
 
     @classmethod
     def shape(cls, n_workers: int, per_item: int, n_items: int = 0) -> Self:
@@ -89,8 +100,8 @@ class PairData(CrowdData):
 
     def take(self, rows: Tensor) -> Tensor:
         """Both items of these pairs."""
-        found = self._items.take(self.crowd.pairs[rows].flatten())
-        return found.view(-1, 2, *found.shape[1:])
+        features = self._items.take(self.crowd.pairs[rows].flatten())
+        return features.view(-1, 2, *features.shape[1:])
 
 
 class ItemData(CrowdData):
@@ -109,36 +120,36 @@ class Pairwise(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """What the net says of the first item, then of the second."""
-        said: Tensor = self.net(x.flatten(0, 1))
-        return said.reshape(len(x), -1)
+        outputs: Tensor = self.net(x.flatten(0, 1))
+        return outputs.reshape(len(x), -1)
 
 
 def item_rows(names: Any, items: pl.Series, n: int) -> tuple[pl.Series, I8]:
     """The names of the features' rows, and for each of the votes' items its row."""
-    found = items if names is None else as_series(names, "item")
-    if len(found) != n:
+    row_names = items if names is None else as_series(names, "item")
+    if len(row_names) != n:
         hint = "; say with items= which row is which" if names is None else ""
-        raise DataError(f"there are {n:,} rows of features for {len(found):,} items{hint}")
+        raise DataError(f"there are {n:,} rows of features for {len(row_names):,} items{hint}")
     if names is None:
-        return found, np.arange(n)
-    same = found if found.dtype == items.dtype else found.cast(items.dtype, strict=False)
-    twice = same.filter(same.is_duplicated())
-    if len(twice):
-        raise DataError(f"the features have two rows for item {quote(twice.unique(maintain_order=True))}")
+        return row_names, np.arange(n)
+    same = row_names if row_names.dtype == items.dtype else row_names.cast(items.dtype, strict=False)
+    repeated = same.filter(same.is_duplicated())
+    if len(repeated):
+        raise DataError(f"the features have two rows for item {quote(repeated.unique(maintain_order=True))}")
     order = same.arg_sort()
-    at, known = lookup(same.gather(order), items)
-    if not known.all():
-        missing = items.filter(pl.Series(~known))
+    at, has_features = lookup(same.gather(order), items)
+    if not has_features.all():
+        missing = items.filter(pl.Series(~has_features))
         raise DataError(f"{len(missing):,} of {len(items):,} items have no features: {quote(missing)}; give each a row")
-    return found, order.to_numpy().astype(np.int64)[at]
+    return row_names, order.to_numpy().astype(np.int64)[at]
 
 
 def item_features(x: Any) -> Tensor:
     """Features of items as a tensor."""
-    found = as_features(x)
-    if not isinstance(found, Tensor):
+    features = as_features(x)
+    if not isinstance(features, Tensor):
         raise FeatureError("features of items must be an array or a tensor; a Dataset has no rows to pair")
-    return found
+    return features
 
 
 # ----------------------------------------------------------------
@@ -160,18 +171,18 @@ class ChanceTable(WorkerTable):
         """Log density of logit[A, parts], its parts added up: A."""
         return (self.right * logsigmoid(logit) + self.wrong * logsigmoid(-logit)).sum(1)
 
-    def pull(self, batch: CrowdBatch, heard: Tensor) -> Tensor:
+    def pull(self, batch: CrowdBatch, label_weight: Tensor) -> Tensor:
         """The prior's term of the loss: each answer carries its share of its worker's, so that an epoch has it once."""
         logit = self.rows(batch.worker)
-        share = heard[:, 0].index_select(0, batch.worker).clamp_min(1e-12)
+        share = label_weight[:, 0].index_select(0, batch.worker).clamp_min(1e-12)
         return -batch.mean_over_labels(self.prior(logit) / share)
 
 
-def terms(said: Tensor, table: ChanceTable, batch: CrowdBatch, heard: Tensor) -> dict[str, Tensor]:
+def terms(log_likelihood: Tensor, table: ChanceTable, batch: CrowdBatch, label_weight: Tensor) -> dict[str, Tensor]:
     """What every method with such a table minimises: the likelihood of what was said, log P[answer], and the prior."""
-    return {"likelihood": -batch.mean_over_labels(said), "prior": table.pull(batch, heard)}
+    return {"likelihood": -batch.mean_over_labels(log_likelihood), "prior": table.pull(batch, label_weight)}
 
 
-def both_ways(chance: Tensor, ahead: Tensor, turned: Tensor) -> Tensor:
+def both_ways(chance: Tensor, straight: Tensor, swapped: Tensor) -> Tensor:
     """log(c e^ahead + (1 - c) e^turned) with c = sigmoid(chance)."""
-    return torch.logaddexp(logsigmoid(chance) + ahead, logsigmoid(-chance) + turned)
+    return torch.logaddexp(logsigmoid(chance) + straight, logsigmoid(-chance) + swapped)

@@ -49,10 +49,10 @@ def as_wanted(net: nn.Module, x: Tensor) -> Tensor:
 
 def linear_layers(net: nn.Module) -> list[nn.Linear]:
     """The net's linear layers as they were declared; an error where there are none."""
-    found = [part for part in net.modules() if isinstance(part, nn.Linear)]
-    if not found:
+    layers = [part for part in net.modules() if isinstance(part, nn.Linear)]
+    if not layers:
         raise ParameterError("this method needs a net with a linear last layer, whose input it uses as features")
-    return found
+    return layers
 
 
 def last_linear(net: nn.Module, x: Tensor | None = None) -> nn.Linear:
@@ -65,14 +65,14 @@ def last_linear(net: nn.Module, x: Tensor | None = None) -> nn.Linear:
         return layers[-1]
     ran: list[nn.Linear] = []
 
-    def note(layer: Any, _: Any) -> None:
+    def record(layer: Any, _: Any) -> None:
         ran.append(layer)
 
-    whole = not x.is_floating_point() and takes_whole_numbers(net, x)
-    hooks = [layer.register_forward_pre_hook(note) for layer in layers]
+    whole_numbers = not x.is_floating_point() and takes_whole_numbers(net, x)
+    hooks = [layer.register_forward_pre_hook(record) for layer in layers]
     try:
         with evaluating(net):
-            net(x if whole else as_wanted(net, x))
+            net(x if whole_numbers else as_wanted(net, x))
     finally:
         for hook in hooks:
             hook.remove()

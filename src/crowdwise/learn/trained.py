@@ -53,7 +53,7 @@ class Store:
         """What a folder holds besides the run."""
         return f"{self.what}.json", WEIGHTS, ROWS
 
-    def save(self, fitted: Any, folder: Path, own: Mapping[str, Any], votes: Any, *, force: bool) -> None:
+    def save(self, fitted: Any, folder: Path, more_facts: Mapping[str, Any], votes: Any, *, force: bool) -> None:
         """Write a fitted estimator as a run, with its votes where they are given; never over one without `force`."""
         if not hasattr(fitted, "result_"):
             raise not_fitted(type(fitted).__name__)
@@ -64,7 +64,7 @@ class Store:
             "net": fitted.net if isinstance(fitted.net, str) else None,
             "input_shape": list(fitted.input_shape_),
             "history": fitted.history_.to_dict(),
-            **own,
+            **more_facts,
             **{name: getattr(fitted, name) for name in self.plain},
         }
         try:
@@ -72,13 +72,15 @@ class Store:
         except TypeError as error:
             raise ParameterError(f"a parameter of the method cannot be written as JSON ({error})") from None
 
-        def more(new: Path) -> None:
+        def write_more(new: Path) -> None:
             # The order of the features' rows, which may differ from the sorted tasks of the Result.
             fitted.tasks_.to_frame("task").write_parquet(new / ROWS)
             save_tensors(fitted.model_.state_dict(), new / WEIGHTS)
             (new / self.files[0]).write_text(text, encoding="utf-8")
 
-        Run(fitted.result_, votes, fitted.history_.to_table()).save(folder, force=force, more=more, names=self.files)
+        Run(fitted.result_, votes, fitted.history_.to_table()).save(
+            folder, force=force, more=write_more, names=self.files
+        )
 
     def load(self, folder: Path, net: nn.Module | None, assemble: Callable[[Stored], T]) -> T:
         """Read what `save` wrote and let `assemble` make an estimator of it; what it trips over is damage."""
@@ -87,8 +89,8 @@ class Store:
             raise DataError(f"{folder} holds no readable {self.what} ({missing[0]} is missing)")
         facts = read_json(folder / self.files[0])
         if facts.get("format") != self.format:
-            given = quote([facts.get("format")])
-            raise DataError(f"{folder}/{self.files[0]} has format {given}; this version reads {self.format}")
+            found_format = quote([facts.get("format")])
+            raise DataError(f"{folder}/{self.files[0]} has format {found_format}; this version reads {self.format}")
         try:
             state = load_file(str(folder / WEIGHTS))
         except (OSError, ValueError, RuntimeError, SafetensorError) as error:
@@ -121,9 +123,11 @@ def put_together(fitted: Any, crowd: Any, net: nn.Module | None, state: dict[str
 def _refuse_other_sizes(fitted: Any, state: dict[str, Tensor]) -> None:
     """Compare the weights that the net would have with those that are there, before it takes any memory."""
     with torch.device("meta"):
-        wanted = fitted.rebuild_net(None).state_dict()
-    for name, value in wanted.items():
-        found = state.get(f"net.{name}")
-        if found is None or found.shape != value.shape:
-            had = "none" if found is None else tuple(found.shape)
-            raise ValueError(f"the weights do not fit the net: {name} has shape {had}, not {tuple(value.shape)}")
+        expected = fitted.rebuild_net(None).state_dict()
+    for name, value in expected.items():
+        stored = state.get(f"net.{name}")
+        if stored is None or stored.shape != value.shape:
+            stored_shape = "none" if stored is None else tuple(stored.shape)
+            raise ValueError(
+                f"the weights do not fit the net: {name} has shape {stored_shape}, not {tuple(value.shape)}"
+            )

@@ -21,34 +21,34 @@ import numpy.typing as npt
 from ..core import method_registry as registry
 from ..core.callback import Callback
 from ..core.errors import CrowdwiseWarning, unwritable
-from ..em.drivers import Hire
+from ..em.drivers import Executor
 from ..em.loop import plus
 from ..em.sources import Source, WithoutGold
 from ..evaluation.accepting_order import OWN, second_model
 from ..evaluation.calibration import FEWEST, KEY
-from ..evaluation.guarantee.sequential import Scale, lowest_place, scale_by
+from ..evaluation.guarantee.sequential import PercentileScale, lowest_percentile, percentile_scale_of
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.base import Aggregator
 from ..kinds.classes.methods.calibrated import corrected, expected, learn, sums_of, too_few
 from ..kinds.classes.methods.gold import Gold
-from ..kinds.classes.methods.parts import Part, PartEstimate, PartsFit, Surveyed, fit_parts
+from ..kinds.classes.methods.parts import PartEstimate, PartsFit, PartsSurvey, SourcePart, fit_parts
 from ..stats.gold_calibration import GoldCalibration, GoldSums
 from .ranked import Ranked
 
 F8 = npt.NDArray[np.float64]
-Judge = Callable[[Part], PartEstimate]
+Predictor = Callable[[SourcePart], PartEstimate]
 
 
 def calibrated_in_parts(
     fit: PartsFit,
     method: Aggregator,
     source: Source[Annotations],
-    hire: Hire,
+    executor: Executor,
     folder: Path,
     *,
     prior: Any = None,
     callback: Callback | None = None,
-    seen: Surveyed,
+    seen: PartsSurvey,
 ) -> PartsFit:
     """`fit`, of a method and a source that knows the gold, with calibrated confidence; labels stay as they are.
 
@@ -58,56 +58,60 @@ def calibrated_in_parts(
     n = fit.driver.sum(_n_checked, plus)
     if n < FEWEST:
         return _noted(fit, too_few(n))
-    blind_source, told = WithoutGold(source), replace(seen, told=False)
+    blind_source, blind_survey = WithoutGold(source), replace(seen, has_gold=False)
     model = second_model(method.name, method.params())
     with warnings.catch_warnings():  # what is to be reported about these votes was reported by the first fit
         warnings.simplefilter("ignore", CrowdwiseWarning)
-        blind = fit_parts(method, blind_source, hire, prior=prior, callback=callback, seen=told)
-        second = None if model is None else fit_parts(registry.method(model), blind_source, hire, seen=told)
+        blind = fit_parts(method, blind_source, executor, prior=prior, callback=callback, surveyed=blind_survey)
+        second = (
+            None if model is None else fit_parts(registry.method(model), blind_source, executor, surveyed=blind_survey)
+        )
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise unwritable(folder, error) from error
-    keeping = _Keeping(str(folder), blind.judge, None if second is None else second.judge)
-    sums: GoldSums = fit.driver.sum(keeping, plus)
+    blind_columns = _BlindColumns(str(folder), blind.estimate_part, None if second is None else second.estimate_part)
+    sums: GoldSums = fit.driver.sum(blind_columns, plus)
     learnt, note = learn(sums)
     if learnt is None:
         return _noted(fit, note)
     n_parts = source.sizes.shards
     names = {} if model is None else {OWN: "confidence", model: "second"}
-    scales = {name: scale_by(Ranked(partial(_column, folder, n_parts, column))) for name, column in names.items()}
-    judge = _Calibrating(fit.judge, str(folder), learnt, scales, model)
-    total = fit.driver.sum(_Claimed(judge), plus)
+    scales = {
+        name: percentile_scale_of(Ranked(partial(_column, folder, n_parts, column))) for name, column in names.items()
+    }
+    predictor = _CalibratedPredictor(fit.estimate_part, str(folder), learnt, scales, model)
+    total = fit.driver.sum(_ClaimedConfidence(predictor), plus)
     extra = {name: value for name, value in fit.extra.items() if name != "expected_accuracy"}
-    return replace(fit, judge=judge, extra={**extra, KEY: note, **expected(sums, total)})
+    return replace(fit, estimate_part=predictor, extra={**extra, KEY: note, **expected(sums, total)})
 
 
 def _noted(fit: PartsFit, note: dict[str, Any]) -> PartsFit:
     return replace(fit, extra={**fit.extra, KEY: note})
 
 
-def _gold(part: Part) -> Gold:
+def _gold(part: SourcePart) -> Gold:
     """What is known of a part's tasks."""
     k = part.votes.n_classes
-    known = np.full(part.votes.n_tasks, k, dtype=np.int32) if part.known is None else part.known
-    return Gold(known, k)
+    gold = np.full(part.votes.n_tasks, k, dtype=np.int32) if part.gold is None else part.gold
+    return Gold(gold, k)
 
 
-def _n_checked(part: Part) -> int:
+def _n_checked(part: SourcePart) -> int:
     return int((_gold(part).mask & (part.votes.labels_per_task > 0)).sum())
 
 
 @dataclass(frozen=True, eq=False)
-class _Keeping:
+class _BlindColumns:
     """Keeps what the fits without gold say of each task of a part, and gives the sums."""
 
     folder: str
-    blind: Judge
-    second: Judge | None
+    blind: Predictor
+    second: Predictor | None
 
-    def __call__(self, part: Part) -> GoldSums:
-        plain = replace(part, known=None)
+    def __call__(self, part: SourcePart) -> GoldSums:
+        plain = replace(part, gold=None)
         blind = self.blind(plain)
         label, n_labels = blind.estimate.labels, blind.labels_per_task
         sums = sums_of(blind.estimate.posterior, n_labels, _gold(part))
@@ -124,19 +128,19 @@ class _Keeping:
 
 
 @dataclass(frozen=True, eq=False)
-class _Calibrating:
+class _CalibratedPredictor:
     """Judges a part with calibrated confidence; its `extra` has what the fit without gold says of each task."""
 
-    judge: Judge
+    predictor: Predictor
     folder: str
     learnt: GoldCalibration
-    scales: Mapping[str, Scale] = field(default_factory=dict)
+    scales: Mapping[str, PercentileScale] = field(default_factory=dict)
     model: str | None = None
 
-    def __call__(self, part: Part) -> PartEstimate:
-        made, gold = self.judge(part), _gold(part)
-        with np.load(_path(self.folder, part.number)) as kept:
-            blind = {name: kept[name] for name in kept.files}
+    def __call__(self, part: SourcePart) -> PartEstimate:
+        estimated, gold = self.predictor(part), _gold(part)
+        with np.load(_path(self.folder, part.number)) as arrays:
+            blind = {name: arrays[name] for name in arrays.files}
         label, confidence = blind["label"], blind["confidence"]
         checked = np.flatnonzero(gold.mask & blind["labelled"])
         right, hit = np.full((2, len(label)), np.nan)
@@ -144,28 +148,30 @@ class _Calibrating:
         right[checked] = blind["right"]
         order = confidence
         if self.model is not None:
-            order = lowest_place(self.scales, {OWN: confidence, self.model: blind["second"]})
-        posterior = corrected(made.estimate.posterior, self.learnt, made.labels_per_task, made.gold)
+            order = lowest_percentile(self.scales, {OWN: confidence, self.model: blind["second"]})
+        posterior = corrected(estimated.estimate.posterior, self.learnt, estimated.labels_per_task, estimated.gold)
         extra = {
             "blind_confidence": confidence,
             "blind_label": label,
             "blind_order": order,
-            "blind_same": (label == made.estimate.labels).astype(np.float64),
+            "blind_same": (label == estimated.estimate.labels).astype(np.float64),
             "blind_right": right,
             "blind_hit": hit,
         }
-        return replace(made, estimate=replace(made.estimate, posterior=posterior), extra={**made.extra, **extra})
+        return replace(
+            estimated, estimate=replace(estimated.estimate, posterior=posterior), extra={**estimated.extra, **extra}
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class _Claimed:
+class _ClaimedConfidence:
     """The sum of the confidence of a part's tasks without gold."""
 
-    judge: Judge
+    predictor: Predictor
 
-    def __call__(self, part: Part) -> float:
-        made = self.judge(part)
-        return float(made.estimate.confidence[~_gold(part).mask].sum())
+    def __call__(self, part: SourcePart) -> float:
+        estimated = self.predictor(part)
+        return float(estimated.estimate.confidence[~_gold(part).mask].sum())
 
 
 def _path(folder: str | Path, number: int) -> Path:
@@ -175,5 +181,5 @@ def _path(folder: str | Path, number: int) -> Path:
 def _column(folder: Path, n_parts: int, name: str) -> Iterator[F8]:
     """A number of every task that has labels, part by part."""
     for number in range(n_parts):
-        with np.load(_path(folder, number)) as kept:
-            yield kept[name][kept["labelled"]]
+        with np.load(_path(folder, number)) as arrays:
+            yield arrays[name][arrays["labelled"]]

@@ -73,17 +73,17 @@ def is_table(path: Path) -> bool:
 def expand(votes: str | Path | Sequence[Any], format: str | None = None) -> list[File]:
     """All files that are meant, in the order of their names; those of a list in its own order."""
     if not isinstance(votes, str | Path):
-        found = [file for each in votes for file in expand(each, format)]
+        files = [file for path in votes for file in expand(path, format)]
     elif str(votes).startswith(REMOTE):
-        found = _objects(str(votes), format)
+        files = _objects(str(votes), format)
     else:
-        found = [look(name, format) for name in _local(str(votes))]
-    if not found:
+        files = [look(name, format) for name in _local(str(votes))]
+    if not files:
         raise DataError(f"{printable(str(votes))}: there are no tables here (.csv, .tsv, .jsonl, .parquet)")
-    twice = [name for name, n in Counter(file.name for file in found).items() if n > 1]
-    if twice:
-        raise DataError(f"{quote(twice)} is named twice; its votes would count double")
-    return found
+    repeated = [name for name, n in Counter(file.name for file in files).items() if n > 1]
+    if repeated:
+        raise DataError(f"{quote(repeated)} is named twice; its votes would count double")
+    return files
 
 
 def look(name: str, format: str | None) -> File:
@@ -102,10 +102,10 @@ def _why(error: OSError) -> str:
 
 
 def _format(name: str) -> str:
-    found = format_of(Path(name))
-    if found not in TABLES:
-        raise DataError(f"{printable(Path(name).name)}: votes in parts are read from {', '.join(TABLES)}, not {found}")
-    return found
+    format = format_of(Path(name))
+    if format not in TABLES:
+        raise DataError(f"{printable(Path(name).name)}: votes in parts are read from {', '.join(TABLES)}, not {format}")
+    return format
 
 
 def _local(pattern: str) -> list[str]:
@@ -116,10 +116,10 @@ def _local(pattern: str) -> list[str]:
         if not os.path.exists(pattern):
             raise DataError(f"{printable(pattern)}: there is no such file")
         return [pattern]
-    found = [name for name in sorted(glob.glob(pattern, recursive=True)) if os.path.isfile(name)]
-    if not found:
+    matches = [name for name in sorted(glob.glob(pattern, recursive=True)) if os.path.isfile(name)]
+    if not matches:
         raise DataError(f"{printable(pattern)}: no file has a name like this")
-    return found
+    return matches
 
 
 def _is_table(name: str) -> bool:

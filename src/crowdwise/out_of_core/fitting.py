@@ -17,22 +17,22 @@ from ..core.errors import ParameterError
 from ..core.method_registry import card, default_method
 from ..core.method_registry import method as made
 from ..core.truth import truth_table
-from ..em.drivers import Hire, InProcess, Threads
+from ..em.drivers import Executor, InProcess, Threads
 from ..em.journal import Journal
 from ..em.kernels import n_threads
 from ..evaluation.fitting import Sampling, allowed, recorded
-from ..io.beside import refuse_to_overwrite
+from ..io.atomic import refuse_to_overwrite
 from ..io.run_folder import Run
 from ..kinds.classes.annotations import Annotations
-from ..kinds.classes.methods.needs import keeps_tables
-from ..kinds.classes.methods.parts import PartsFit, Surveyed, fit_parts
+from ..kinds.classes.methods.parts import PartsFit, PartsSurvey, fit_parts
+from ..kinds.classes.methods.requirements import keeps_confusion_matrices
 from .calibrated import calibrated_in_parts
-from .gather import placed
+from .gather import gold_by_part
 from .memory import check_cost
+from .options import PartitionOptions
 from .output import NAMES, Finish, save, without_tasks
 from .plan import Plan
 from .planning import Progress, plan
-from .wish import Wish
 
 # Where the work folder keeps what a fit without gold says of each task.
 BLIND = "blind"
@@ -40,7 +40,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Told:
+class ProgressCallbacks:
     """Whom to tell what: sentences, how far planning and writing have come, and how the fit goes."""
 
     say: Say = lambda _: None
@@ -58,10 +58,10 @@ def fit_files(
     calibrate: bool | None = None,
     sampling: Sampling | None = None,
     work_dir: str | Path | None = None,
-    hire: Hire | None = None,
+    executor: Executor | None = None,
     force: bool = False,
-    told: Told = Told(),  # noqa: B008
-    **wish: Any,
+    callbacks: ProgressCallbacks = ProgressCallbacks(),  # noqa: B008
+    **options: Any,
 ) -> Run:
     """Fit a method to votes in files that need not fit into memory, and write the run folder `output`.
 
@@ -77,29 +77,39 @@ def fit_files(
     output = Path(output)
     refuse_to_overwrite(output, NAMES, force)
     if method is None:
-        method = default_in_parts(wish.get("order"))
-    chosen = made(method) if isinstance(method, str) else method
-    check_method(chosen.name)
-    known = None if gold is None else truth_table(gold)
-    if known is not None and not wish.get("classes"):
-        wish["classes"] = tuple(known["label"].unique().sort().to_list())
-    calibrates(known, calibrate, sampling)
-    place = work_place(output, work_dir)
-    made_plan = plan(votes, place, Wish(**wish), told.progress)
-    how: dict[str, Any] = {"calibrate": calibrate, "sampling": sampling}
-    fit_plan(made_plan, chosen, output, gold=known, prior=prior, hire=hire, force=force, told=told, **how)
+        method = default_partition_method(options.get("order"))
+    aggregator = made(method) if isinstance(method, str) else method
+    check_method(aggregator.name)
+    gold_table = None if gold is None else truth_table(gold)
+    if gold_table is not None and not options.get("classes"):
+        options["classes"] = tuple(gold_table["label"].unique().sort().to_list())
+    check_calibration(gold_table, calibrate, sampling)
+    work_folder = work_folder_of(output, work_dir)
+    made_plan = plan(votes, work_folder, PartitionOptions(**options), callbacks.progress)
+    calibration: dict[str, Any] = {"calibrate": calibrate, "sampling": sampling}
+    fit_plan(
+        made_plan,
+        aggregator,
+        output,
+        gold=gold_table,
+        prior=prior,
+        executor=executor,
+        force=force,
+        callbacks=callbacks,
+        **calibration,
+    )
     if work_dir is None:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(work_folder, ignore_errors=True)
     return Run.load(output)
 
 
-def work_place(output: Path, work_dir: str | Path | None) -> Path:
+def work_folder_of(output: Path, work_dir: str | Path | None) -> Path:
     """Where the parts are put: where it was said, or beside the output."""
     real = output.resolve()
     return real.with_name(f".{real.name}.parts") if work_dir is None else Path(work_dir)
 
 
-def default_in_parts(order: Sequence[Any] | None = None) -> str:
+def default_partition_method(order: Sequence[Any] | None = None) -> str:
     """The default method for class labels in files: that of a fit in memory, even if it is refused in parts."""
     nothing = Annotations.from_arrays([], [], [], classes=order, order=order)
     return default_method(nothing)
@@ -114,7 +124,7 @@ def check_method(name: str) -> None:
         )
 
 
-def calibrates(gold: Any, calibrate: bool | None, sampling: Sampling | None) -> bool | None:
+def check_calibration(gold: Any, calibrate: bool | None, sampling: Sampling | None) -> bool | None:
     """`calibrate`, False for gold that was not drawn at random; refuses what does not go together, or not in parts."""
     calibrate = allowed(gold, calibrate, sampling)
     if calibrate and gold is None:
@@ -131,38 +141,40 @@ def fit_plan(
     *,
     gold: Any = None,
     prior: Any = None,
-    hire: Hire | None = None,
+    executor: Executor | None = None,
     calibrate: bool | None = None,
     sampling: Sampling | None = None,
     force: bool = False,
-    told: Told = Told(),  # noqa: B008
+    callbacks: ProgressCallbacks = ProgressCallbacks(),  # noqa: B008
     extra: Mapping[str, Any] = MappingProxyType({}),
     finish: Finish | None = None,
 ) -> dict[str, Any]:
     """Fit a method to a plan and write the run folder; a fit that was killed goes on where it stood. `extra` is added
     to that of the result, and `finish` may change the result before it takes its place."""
-    calibrate = calibrates(gold, calibrate, sampling)
-    said = check_cost(votes, keeps_tables(method.name))
-    if said is not None:
-        told.say(said)
-    at = placed(votes, gold)
-    what = {
+    calibrate = check_calibration(gold, calibrate, sampling)
+    cost = check_cost(votes, keeps_confusion_matrices(method.name))
+    if cost is not None:
+        callbacks.say(cost)
+    placed_gold = gold_by_part(votes, gold)
+    description = {
         "method": method.name,
         "params": method.params(),
         "files": [vars(file) for file in votes.files],
-        "wish": dict(votes.wish),
+        "wish": dict(votes.options),
         "gold": None if gold is None else truth_table(gold).rows(),
         "prior": None if prior is None else repr(_counted(prior)),
         "calibrate": calibrate,
     }
-    journal = Journal(votes.folder / "fit", what)
+    journal = Journal(votes.folder / "fit", description)
     with journal.open():
-        fit = in_parts(votes, method, at, prior=prior, hire=hire, callback=told.callback, calibrate=calibrate)
-        fit = _recorded(fit, votes, at, sampling, calibrate)
+        fit = in_parts(
+            votes, method, placed_gold, prior=prior, executor=executor, callback=callbacks.callback, calibrate=calibrate
+        )
+        fit = _recorded(fit, votes, placed_gold, sampling, calibrate)
         fit = replace(fit, extra={**fit.extra, **extra})
         if journal.resumed:
-            told.say(f"{journal.resumed} passes were made before and are taken from {journal.folder}")
-        facts = save(fit, votes, output, force=force, progress=told.progress, finish=finish)
+            callbacks.say(f"{journal.resumed} passes were made before and are taken from {journal.folder}")
+        facts = save(fit, votes, output, force=force, progress=callbacks.progress, finish=finish)
     shutil.rmtree(votes.folder / BLIND, ignore_errors=True)
     return facts
 
@@ -171,8 +183,8 @@ def _recorded(fit: PartsFit, votes: Plan, gold: Any, sampling: Sampling | None, 
     """The fit with a record of how its gold was drawn."""
     if gold is None:
         return fit
-    given = np.ones(sum(len(at) for at, _ in gold), dtype=bool)
-    result = replace(without_tasks(fit, votes), gold=given)
+    is_gold = np.ones(sum(len(at) for at, _ in gold), dtype=bool)
+    result = replace(without_tasks(fit, votes), gold=is_gold)
     return replace(fit, extra=recorded(result, sampling, calibrate).extra)
 
 
@@ -190,7 +202,7 @@ def in_parts(
     gold: Any = None,
     *,
     prior: Any = None,
-    hire: Hire | None = None,
+    executor: Executor | None = None,
     callback: Callback | None = None,
     calibrate: bool | None = None,
 ) -> PartsFit:
@@ -199,25 +211,25 @@ def in_parts(
     check_method(method.name)
     source = replace(votes.source, gold=gold)
     threads = min(n_threads(), len(votes.parts))
-    usual: Hire = partial(Threads, threads=threads) if threads > 1 else InProcess
-    who, seen = hire or usual, surveyed(votes, gold)
-    fit = fit_parts(method, source, who, prior=prior, callback=callback, seen=seen)
-    if not fit.told or calibrate is False or "gold" in card(method.name).needs:
+    default: Executor = partial(Threads, threads=threads) if threads > 1 else InProcess
+    chosen, surveyed_parts = executor or default, surveyed(votes, gold)
+    fit = fit_parts(method, source, chosen, prior=prior, callback=callback, surveyed=surveyed_parts)
+    if not fit.has_gold or calibrate is False or "gold" in card(method.name).needs:
         return fit
-    how: dict[str, Any] = {"prior": prior, "callback": callback, "seen": seen}
-    return calibrated_in_parts(fit, method, source, who, votes.folder / BLIND, **how)
+    fit_options: dict[str, Any] = {"prior": prior, "callback": callback, "seen": surveyed_parts}
+    return calibrated_in_parts(fit, method, source, chosen, votes.folder / BLIND, **fit_options)
 
 
-def surveyed(votes: Plan, gold: Any) -> Surveyed:
+def surveyed(votes: Plan, gold: Any) -> PartsSurvey:
     """What a look at all parts would find: the plan has it."""
     per: Mapping[str, Any] = votes.per_worker
-    return Surveyed(
+    return PartsSurvey(
         n_classes=len(votes.classes),
         labels_per_worker=per["labels"],
         weight=per["weight"],
-        tasks=tuple(part.heard for part in votes.parts),
-        rows=tuple(part.heard_rows for part in votes.parts),
-        longest=max(part.most for part in votes.parts),
-        told=gold is not None and any(len(at) for at, _ in gold),
-        silent=any(part.heard < part.tasks for part in votes.parts),
+        tasks=tuple(part.labelled for part in votes.parts),
+        rows=tuple(part.labelled_rows for part in votes.parts),
+        max_labels_per_task=max(part.most for part in votes.parts),
+        has_gold=gold is not None and any(len(at) for at, _ in gold),
+        has_empty_tasks=any(part.labelled < part.tasks for part in votes.parts),
     )

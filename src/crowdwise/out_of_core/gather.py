@@ -16,14 +16,14 @@ from ..core.vocabulary import lookup, quote, spelt_like
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.answers import Classes
 from ..stats.hashing import name_hash
-from .plan import Placed, Plan
+from .plan import PlacedGold, Plan
 from .shuffle import BITS, FINEST
 
 
 def in_memory(plan: Plan) -> Annotations:
     """All votes of a plan: tasks in the order of their names, everything as `read` gives it."""
     source = plan.source
-    parts = [source.whole(number) for number in range(len(plan.parts))]
+    parts = [source.mapped_part(number) for number in range(len(plan.parts))]
     names = pl.concat([part.tasks for part in parts])
     order = names.arg_sort().to_numpy()
     rank = np.empty(len(names), dtype=np.int32)
@@ -55,39 +55,39 @@ def in_memory(plan: Plan) -> Annotations:
 
 def _unusable(plan: Plan) -> pl.DataFrame | None:
     n = plan.per_worker["unusable"]
-    who = np.flatnonzero(n)
-    return pl.DataFrame({"worker": plan.workers.gather(who), "unusable": n[who]}) if len(who) else None
+    workers = np.flatnonzero(n)
+    return pl.DataFrame({"worker": plan.workers.gather(workers), "unusable": n[workers]}) if len(workers) else None
 
 
-def placed(plan: Plan, gold: Any) -> Placed | None:
+def gold_by_part(plan: Plan, gold: Any) -> PlacedGold | None:
     """Gold in the parts of its tasks; tasks that nobody labelled are left out with a warning."""
     if gold is None:
         return None
     table = truth_table(gold)
-    label, spoken = lookup(plan.classes, spelt_like(table["label"], plan.classes))
-    n, found = len(plan.parts), np.zeros(len(table), dtype=bool)
+    label, has_class = lookup(plan.classes, spelt_like(table["label"], plan.classes))
+    n, has_task = len(plan.parts), np.zeros(len(table), dtype=bool)
     at = (name_hash(table["task"]) >> np.uint64(64 - BITS)).astype(np.int64) // (FINEST // n)
-    everywhere = bool(plan.wish["grouped"])
+    is_grouped = bool(plan.options["grouped"])
     parts = []
     for number in range(n):
-        mine = np.arange(len(table)) if everywhere else np.flatnonzero(at == number)
+        rows = np.arange(len(table)) if is_grouped else np.flatnonzero(at == number)
         codes = np.empty(0, dtype=np.int32)
-        if len(mine):
-            codes, here = lookup(plan.source.whole(number).tasks, table["task"].gather(mine))
-            mine, codes = mine[here], codes[here]
-            found[mine] = True
-        parts.append((codes.astype(np.int64), label[mine]))
-    _check(table, found, spoken)
+        if len(rows):
+            codes, is_task = lookup(plan.source.mapped_part(number).tasks, table["task"].gather(rows))
+            rows, codes = rows[is_task], codes[is_task]
+            has_task[rows] = True
+        parts.append((codes.astype(np.int64), label[rows]))
+    _check(table, has_task, has_class)
     return tuple(parts)
 
 
-def _check(table: pl.DataFrame, found: Any, spoken: Any) -> None:
-    strangers = table["task"].filter(~pl.Series(found))
-    if len(strangers) == len(table):
-        raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(strangers)})")
-    if len(strangers):
-        said = f"{len(strangers)} gold tasks have no annotations and are left out: {quote(strangers)}"
-        warnings.warn(said, LedgerWarning, stacklevel=3)
-    if not spoken[found].all():
-        strange = table["label"].filter(pl.Series(found & ~spoken)).unique(maintain_order=True)
-        raise DataError(f"gold labels {quote(strange)} were never given by a worker; name them as classes")
+def _check(table: pl.DataFrame, has_task: Any, has_class: Any) -> None:
+    unknown = table["task"].filter(~pl.Series(has_task))
+    if len(unknown) == len(table):
+        raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(unknown)})")
+    if len(unknown):
+        message = f"{len(unknown)} gold tasks have no annotations and are left out: {quote(unknown)}"
+        warnings.warn(message, LedgerWarning, stacklevel=3)
+    if not has_class[has_task].all():
+        unknown_labels = table["label"].filter(pl.Series(has_task & ~has_class)).unique(maintain_order=True)
+        raise DataError(f"gold labels {quote(unknown_labels)} were never given by a worker; name them as classes")

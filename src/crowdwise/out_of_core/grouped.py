@@ -21,20 +21,20 @@ from .pieces import Piece
 RANGES = 16
 
 
-def together(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def cut_by_task(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces of a file, cut where one task ends and the next begins."""
-    held: Piece | None = None
+    pending: Piece | None = None
     for piece in pieces:
-        if held is not None:
-            piece = _joined(held, piece)
+        if pending is not None:
+            piece = _joined(pending, piece)
         task = as_series(piece.columns["task"], "task")
         other = (task != task[-1]).fill_null(True).arg_true()
         cut = int(other[-1]) + 1 if len(other) else 0
         if cut:
             yield _slice(piece, 0, cut)
-        held = _slice(piece, cut, len(task))
-    if held is not None:
-        yield held
+        pending = _slice(piece, cut, len(task))
+    if pending is not None:
+        yield pending
 
 
 def _slice(piece: Piece, lo: int, hi: int) -> Piece:
@@ -53,19 +53,23 @@ def _below(one: Any, two: Any) -> Any:
     return np.concatenate([one, two])
 
 
-def check_apart(folder: Path, parts: int) -> None:
+def check_grouped(folder: Path, parts: int) -> None:
     """Raise where a task is in two parts: the rows were not grouped."""
     hashes = [np.sort(name_hash(_tasks(folder, number))) for number in range(parts)]
     edges = np.linspace(0, 2.0**64, RANGES + 1)[1:-1].astype(np.uint64)
-    cuts = [np.concatenate([[0], np.searchsorted(each, edges), [len(each)]]) for each in hashes]
+    cuts = [
+        np.concatenate([[0], np.searchsorted(sorted_hashes, edges), [len(sorted_hashes)]]) for sorted_hashes in hashes
+    ]
     for at in range(RANGES):
-        some = np.concatenate([each[cut[at] : cut[at + 1]] for each, cut in zip(hashes, cuts, strict=True)])
+        some = np.concatenate(
+            [sorted_hashes[cut[at] : cut[at + 1]] for sorted_hashes, cut in zip(hashes, cuts, strict=True)]
+        )
         some.sort()
-        twice = some[1:][some[1:] == some[:-1]]
-        if len(twice):
+        repeated = some[1:][some[1:] == some[:-1]]
+        if len(repeated):
             raise DataError(
-                f"{len(twice):,} tasks have rows in several places (such as {_named(folder, parts, twice)}), so the "
-                "files are not grouped by task; leave --grouped out"
+                f"{len(repeated):,} tasks have rows in several places (such as {_named(folder, parts, repeated)}), so "
+                "the files are not grouped by task; leave --grouped out"
             )
 
 

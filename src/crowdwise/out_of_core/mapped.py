@@ -65,25 +65,25 @@ class Mapped(Annotations):
 
     def __getattr__(self, name: str) -> Any:
         """Codes and names, made when they are asked for."""
-        place = vars(self).get("_place")
-        if place is None:
+        location = vars(self).get("_place")
+        if location is None:
             raise AttributeError(name)
-        folder, workers, classes, _, order = place
+        folder, workers, classes, _, order = location
         k = np.int32(len(classes))
         if name == "task":
-            found: Any = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_offsets))
+            value: Any = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_offsets))
         elif name == "worker":
-            found = self.cell // k
+            value = self.cell // k
         elif name == "answers":
-            found = Classes(self.cell % k, classes, order)
+            value = Classes(self.cell % k, classes, order)
         elif name == "tasks":
-            found = _names(folder / TASKS).rename("task")
+            value = _names(folder / TASKS).rename("task")
         elif name == "workers":
-            found = _worker_names(str(workers))
+            value = _worker_names(str(workers))
         else:
             raise AttributeError(name)
-        vars(self)[name] = found
-        return found
+        vars(self)[name] = value
+        return value
 
     def __dir__(self) -> list[str]:
         """With the columns that are read when they are asked for."""
@@ -110,8 +110,8 @@ class Mapped(Annotations):
     @property
     def classes(self) -> pl.Series:
         """The classes of all parts."""
-        found: pl.Series = vars(self)["_place"][2]
-        return found
+        classes: pl.Series = vars(self)["_place"][2]
+        return classes
 
     def plain(self) -> Annotations:
         """The same in memory."""
@@ -145,18 +145,18 @@ class OnDisk:
 
     def part(self, number: int) -> Annotations:
         """One part."""
-        return self.whole(number)
+        return self.mapped_part(number)
 
-    def known(self, number: int) -> I4 | None:
+    def known_classes(self, number: int) -> I4 | None:
         """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
         if self.gold is None:
             return None
         at, label = self.gold[number]
-        known = np.full(self.tasks[number], len(self.class_names), dtype=np.int32)
-        known[at] = label
-        return known
+        gold = np.full(self.tasks[number], len(self.class_names), dtype=np.int32)
+        gold[at] = label
+        return gold
 
-    def whole(self, number: int) -> Mapped:
+    def mapped_part(self, number: int) -> Mapped:
         """One part with all its tasks and workers."""
         folder = part_folder(self.folder, number)
         workers = Path(self.folder) / "workers.parquet"
@@ -171,8 +171,8 @@ class OnDisk:
 def _mapped(path: Path) -> npt.NDArray[Any]:
     try:
         large = path.stat().st_size > SMALL
-        found: npt.NDArray[Any] = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
-        return found
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
+        return array
     except FileNotFoundError:
         raise DataError(f"{path} has vanished; plan again") from None
     except (OSError, ValueError, EOFError) as error:

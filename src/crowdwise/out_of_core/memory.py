@@ -23,9 +23,9 @@ TABLES, PER_THREAD = 5, 3
 
 def free_memory() -> int | None:
     """Bytes that this process may still take; None where the system does not say."""
-    found = [_available(), _group()]
-    known = [each for each in found if each is not None]
-    return min(known) if known else None
+    sources = [_available(), _group()]
+    available = [n_bytes for n_bytes in sources if n_bytes is not None]
+    return min(available) if available else None
 
 
 def _available() -> int | None:
@@ -36,8 +36,8 @@ def _available() -> int | None:
             return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         except (ValueError, OSError, AttributeError):
             return None
-    told = dict(line.split(":", 1) for line in lines if ":" in line)
-    return int(told["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in told else None
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    return int(fields["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in fields else None
 
 
 def _group() -> int | None:
@@ -89,13 +89,13 @@ def check_cost(plan: Plan, keeps_tables: bool) -> str | None:
         return None
     m, k = len(plan.workers), len(plan.classes)
     need, free = needed(plan), free_memory()
-    said = f"{m:,} workers × {k}² classes = {m * k * k:,} cells, {gigabytes(8 * m * k * k)} a table"
+    size = f"{m:,} workers × {k}² classes = {m * k * k:,} cells, {gigabytes(8 * m * k * k)} a table"
     if free is not None and need > free:
         raise DataError(
-            f"{said}: the fit would take about {gigabytes(need)} and {gigabytes(free)} are free; take a vote (wawa), "
+            f"{size}: the fit would take about {gigabytes(need)} and {gigabytes(free)} are free; take a vote (wawa), "
             "fewer workers or classes, or a larger machine"
         )
-    return f"{said}; the fit takes about {gigabytes(need)}"
+    return f"{size}; the fit takes about {gigabytes(need)}"
 
 
 def gigabytes(n: float) -> str:

@@ -28,14 +28,14 @@ from ..core.errors import unwritable
 from ..core.faults import FAULTS
 from ..core.result import Result, versions
 from ..evaluation.calibration import KEY
-from ..io.beside import refuse_to_overwrite, written_beside
+from ..io.atomic import atomic_folder, refuse_to_overwrite
 from ..io.csv.cells import to_csv
 from ..io.result_files import load_files, write_result
 from ..io.run_folder import BLIND, LABELS, LEDGER, MOST_CSV_ROWS, OWN, SAMPLE, with_gold, write_confusion
 from ..kinds.classes.estimate import ClassPosterior
 from ..kinds.classes.methods.parts import PartEstimate, PartsFit
 from ..stats.hashing import name_hash
-from .found import OLD_LABELS, SUCCESS, FoundInParts
+from .partitioned_result import OLD_LABELS, SUCCESS, PartitionedResult
 from .plan import Plan
 
 FORMAT = 3
@@ -44,33 +44,33 @@ NAMES = (*OWN, OLD_LABELS)
 CSV_BLOCK = 100_000
 # Tasks whose votes are kept beside the labels, for reports.
 SAMPLE_TASKS = 20_000
-Finish = Callable[[FoundInParts], Any]
+Finish = Callable[[PartitionedResult], Any]
 
 
 @dataclass(frozen=True)
-class Told:
+class PartSummary:
     """What is said of a part that was written."""
 
     tasks: int
-    silent: int
+    unlabelled: int
     confidence: float
 
 
 @dataclass(frozen=True)
-class Writing:
+class PartWriter:
     """Writes the labels of a part, wherever the part is."""
 
     folder: str
 
-    def __call__(self, part: PartEstimate) -> Told:
+    def __call__(self, part: PartEstimate) -> PartSummary:
         """One Parquet file, and another one of what the fit without gold says."""
         table = with_gold(part.to_table(), part.gold)
         self._write(LABELS, part.number, table)
         blind = {name: values for name, values in part.extra.items() if name.startswith("blind_")}
         if blind:
             self._write(BLIND, part.number, pl.DataFrame(blind))
-        silent = int((part.labels_per_task == 0).sum())
-        return Told(table.height, silent, float(part.estimate.confidence.sum()))
+        unlabelled = int((part.labels_per_task == 0).sum())
+        return PartSummary(table.height, unlabelled, float(part.estimate.confidence.sum()))
 
     def _write(self, name: str, number: int, table: pl.DataFrame) -> None:
         path = Path(self.folder) / name / f"part-{number:05d}.parquet"
@@ -93,27 +93,27 @@ def save(
     change the result, which is whole but for labels.csv, before it takes its place."""
     folder = Path(folder)
     refuse_to_overwrite(folder, NAMES, force)
-    with written_beside(folder, NAMES) as new:
+    with atomic_folder(folder, NAMES) as new:
         labels = new / LABELS
         labels.mkdir()
         if "slope" in fit.extra.get(KEY, {}):
             (new / BLIND).mkdir()
-        told: list[Told] = []
-        for each in fit.map(Writing(str(new))):
-            told.append(each)
+        summaries: list[PartSummary] = []
+        for summary in fit.map(PartWriter(str(new))):
+            summaries.append(summary)
             if progress is not None:
-                progress(len(told), len(plan.parts), "parts written")
-        n = sum(each.tasks for each in told)
+                progress(len(summaries), len(plan.parts), "parts written")
+        n = sum(summary.tasks for summary in summaries)
         facts = {
-            "parts": len(told),
+            "parts": len(summaries),
             "n_tasks": n,
             "n_rows": plan.n_rows,
-            "silent": sum(each.silent for each in told),
-            "mean_confidence": sum(each.confidence for each in told) / max(n, 1),
+            "silent": sum(summary.unlabelled for summary in summaries),
+            "mean_confidence": sum(summary.confidence for summary in summaries) / max(n, 1),
         }
-        _write_rest(fit, plan, new, facts)
+        _write_tables(fit, plan, new, facts)
         if finish is not None:
-            finish(FoundInParts.of(load_files(new), new, facts))
+            finish(PartitionedResult.of(load_files(new), new, facts))
         if n <= MOST_CSV_ROWS:
             write_csv(labels, new / "labels.csv")
         (labels / SUCCESS).touch()
@@ -139,18 +139,18 @@ def without_tasks(fit: PartsFit, plan: Plan) -> Result:
     return Result(
         method=fit.method,
         params=fit.params,
-        tasks=plan.source.whole(0).tasks[:0],
+        tasks=plan.source.mapped_part(0).tasks[:0],
         workers=fit.workers,
         estimate=ClassPosterior(np.empty((0, k)), fit.class_prior, fit.classes, None, seed, order),
-        picture=fit.picture,
+        worker_summary=fit.worker_summary,
         labels_per_task=np.empty(0, dtype=np.int64),
         labels_per_worker=fit.labels_per_worker,
         versions=versions(),
-        **fit.course(),
+        **fit.trace_fields(),
     )
 
 
-def _write_rest(fit: PartsFit, plan: Plan, folder: Path, facts: dict[str, Any]) -> None:
+def _write_tables(fit: PartsFit, plan: Plan, folder: Path, facts: dict[str, Any]) -> None:
     result = without_tasks(fit, plan)
     write_result(result, folder)
     about = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -167,13 +167,13 @@ def _write_rest(fit: PartsFit, plan: Plan, folder: Path, facts: dict[str, Any]) 
 def sample(plan: Plan, n: int = SAMPLE_TASKS) -> pl.DataFrame:
     """The votes of about n tasks, drawn by the hash of their names: task, worker, label, ..."""
     numbers = list(range(len(plan.parts)))
-    if not plan.wish["grouped"]:  # a part is a sample by itself
+    if not plan.options["grouped"]:  # a part is a sample by itself
         sums = np.cumsum([part.tasks for part in plan.parts])
         numbers = numbers[: int(np.searchsorted(sums, n)) + 1]
     share = n / max(sum(plan.parts[number].tasks for number in numbers), 1)
     frames = []
     for number in numbers:
-        part = plan.source.whole(number)
+        part = plan.source.mapped_part(number)
         low = (name_hash(part.tasks) & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32
         frames.append(part.plain().take((low < share)[part.task]).to_frame())
     return pl.concat(frames)

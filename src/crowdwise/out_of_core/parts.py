@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.intake.column import HALF, Column
-from ..core.intake.repeats import Duplicates, resolve, told
+from ..core.intake.repeats import Duplicates, describe_answers, resolve
 from ..core.order import offsets, order_by
 from .mapped import CELL, OFFSETS, TASKS, part_folder
 from .shuffle import Written
@@ -39,11 +39,26 @@ class PartFacts:
 
     rows: int
     tasks: int
-    heard: int  # tasks with a label that counts
-    heard_rows: int  # rows of these tasks
+    labelled: int  # tasks with a label that counts
+    labelled_rows: int  # rows of these tasks
     most: int  # the most labels that a task has
     dropped: Mapping[str, int] = field(default_factory=dict)
     lost: tuple[str, ...] = ()  # names with a character that is lost
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts by their names in plan.json; `lost` is not stored."""
+        facts = asdict(replace(self, lost=()))
+        return {_STORED_NAMES.get(name, name): value for name, value in facts.items()}
+
+    @staticmethod
+    def from_dict(stored: Mapping[str, Any]) -> PartFacts:
+        """The facts from plan.json."""
+        names = {stored_name: name for name, stored_name in _STORED_NAMES.items()}
+        return PartFacts(**{**{names.get(name, name): value for name, value in stored.items()}, "lost": ()})
+
+
+# Names in plan.json that differ from those of the fields.
+_STORED_NAMES = {"labelled": "heard", "labelled_rows": "heard_rows"}
 
 
 def write_part(
@@ -55,46 +70,46 @@ def write_part(
 ) -> tuple[PartFacts, npt.NDArray[np.int64], F8]:
     """Write a part from (piece number, piece, first bucket, last bucket); labels and weight of each worker in it."""
     task, worker, label, numbers = _gathered(pieces, codes)
-    silent = _silent(pieces, codes.text)
-    column = Column.of(pl.concat([task, silent]) if len(silent) else task, "task")
-    at, n, m = column.codes[: len(task)], len(column.vocabulary), len(codes.workers)
-    order = order_by(at, n, worker, m)
+    unlabelled = _unlabelled_tasks(pieces, codes.text)
+    column = Column.of(pl.concat([task, unlabelled]) if len(unlabelled) else task, "task")
+    task_code, n, m = column.codes[: len(task)], len(column.vocabulary), len(codes.workers)
+    order = order_by(task_code, n, worker, m)
     if order is not None:
-        at, worker, label = at[order], worker[order], label[order]
+        task_code, worker, label = task_code[order], worker[order], label[order]
         numbers = {name: values[order] for name, values in numbers.items()}
 
-    def tell(rows: npt.NDArray[np.int64]) -> str:
+    def contradiction(rows: npt.NDArray[np.int64]) -> str:
         row = int(rows[0])
-        said = codes.classes.gather(np.unique(label[rows])).to_list()
-        return told(column.vocabulary[int(at[row])], codes.workers[int(worker[row])], said)
+        labels = codes.classes.gather(np.unique(label[rows])).to_list()
+        return describe_answers(column.vocabulary[int(task_code[row])], codes.workers[int(worker[row])], labels)
 
-    kept, dropped = resolve(at, worker, (label,), numbers, duplicates, tell)
-    if kept is not None:
-        at, worker, label = at[kept], worker[kept], label[kept]
-        numbers = {name: values[kept] for name, values in numbers.items()}
-    home = part_folder(folder, number)
-    home.mkdir()
-    starts = offsets(at, n)
-    np.save(home / OFFSETS, starts)
-    np.save(home / CELL, worker * np.int32(len(codes.classes)) + label)
+    rows, dropped = resolve(task_code, worker, (label,), numbers, duplicates, contradiction)
+    if rows is not None:
+        task_code, worker, label = task_code[rows], worker[rows], label[rows]
+        numbers = {name: values[rows] for name, values in numbers.items()}
+    part = part_folder(folder, number)
+    part.mkdir()
+    starts = offsets(task_code, n)
+    np.save(part / OFFSETS, starts)
+    np.save(part / CELL, worker * np.int32(len(codes.classes)) + label)
     for name, values in numbers.items():
-        np.save(home / f"{name}.npy", values)
-    pl.DataFrame({"value": column.vocabulary}).write_ipc(home / TASKS)
+        np.save(part / f"{name}.npy", values)
+    pl.DataFrame({"value": column.vocabulary}).write_ipc(part / TASKS)
     weight = numbers.get("weight")
-    each = np.diff(starts)
-    heard = each > 0 if weight is None else np.bincount(at, weights=weight, minlength=n) > 0
+    n_labels = np.diff(starts)
+    labelled = n_labels > 0 if weight is None else np.bincount(task_code, weights=weight, minlength=n) > 0
     facts = PartFacts(
-        rows=len(at),
+        rows=len(task_code),
         tasks=n,
-        heard=int(heard.sum()),
-        heard_rows=int(each[heard].sum()),
-        most=int(each.max(initial=0)),
+        labelled=int(labelled.sum()),
+        labelled_rows=int(n_labels[labelled].sum()),
+        most=int(n_labels.max(initial=0)),
         dropped=dropped,
         lost=_lost(column.vocabulary),
     )
-    said = np.bincount(worker, minlength=m)
-    heavy = np.bincount(worker, weights=weight, minlength=m)
-    return facts, said.astype(np.int64), heavy.astype(np.float64)
+    labels_per_worker = np.bincount(worker, minlength=m)
+    weight_per_worker = np.bincount(worker, weights=weight, minlength=m)
+    return facts, labels_per_worker.astype(np.int64), weight_per_worker.astype(np.float64)
 
 
 def _gathered(pieces: Sequence[tuple[int, Written, int, int]], codes: Codes) -> tuple[pl.Series, I4, I4, dict[str, F8]]:
@@ -117,16 +132,16 @@ def _gathered(pieces: Sequence[tuple[int, Written, int, int]], codes: Codes) -> 
 _NONE = np.empty(0, dtype=np.int32)
 
 
-def _silent(pieces: Sequence[tuple[int, Written, int, int]], text: bool) -> pl.Series:
+def _unlabelled_tasks(pieces: Sequence[tuple[int, Written, int, int]], text: bool) -> pl.Series:
     """Tasks that a row without a worker or a label names."""
     kind = pl.String if text else pl.Int64
-    some = [(piece, lo, hi) for _, piece, lo, hi in pieces if piece.silent[hi] > piece.silent[lo]]
-    found = [piece.silent_tasks(lo, hi).cast(kind) for piece, lo, hi in some]
-    return pl.concat(found) if found else pl.Series("task", [], dtype=kind)
+    some = [(piece, lo, hi) for _, piece, lo, hi in pieces if piece.unlabelled[hi] > piece.unlabelled[lo]]
+    tasks = [piece.unlabelled_tasks(lo, hi).cast(kind) for piece, lo, hi in some]
+    return pl.concat(tasks) if tasks else pl.Series("task", [], dtype=kind)
 
 
 def _lost(names: pl.Series) -> tuple[str, ...]:
     if names.dtype != pl.String:
         return ()
-    found: list[Any] = names.filter(names.str.contains(HALF, literal=True)).to_list()
-    return tuple(found)
+    damaged: list[Any] = names.filter(names.str.contains(HALF, literal=True)).to_list()
+    return tuple(damaged)

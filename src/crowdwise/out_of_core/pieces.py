@@ -15,22 +15,22 @@ import polars as pl
 from ..core.errors import DataError
 from ..core.faults import FAULTS, first_line
 from ..core.intake.columns import TAKEN, values
-from ..core.intake.repeats import OCCASION
-from ..io.kind_of_columns import fitting, may_be_classes, told_by_values
+from ..core.intake.repeats import OCCASION_COLUMNS
+from ..io.detect_kind import accepts_columns, kind_from_values, may_be_classes
 from ..io.numerals import with_points
 from ..io.parquet import open_parquet
 from ..io.reading import columns_of
 from ..io.sources import Table, chunks
 from ..io.tables import table_of
 from .files import File
-from .wish import Wish
+from .options import PartitionOptions
 
 # Rows of a piece of Parquet, bytes of a piece of text.
 ROWS, BYTES = 1 << 21, 1 << 26
 # What a row may say that a fit in parts has no use for, and what would change who speaks.
-_ASIDE = ("gold", "source", "group", "text", "url", "cost")
+_IGNORED = ("gold", "source", "group", "text", "url", "cost")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_REFUSED = (*OCCASION, "version")
+_REFUSED = (*OCCASION_COLUMNS, "version")
 
 
 @dataclass(frozen=True)
@@ -44,29 +44,29 @@ class Piece:
     decimal_comma: bool
 
 
-def pieces(file: File, wish: Wish, rows: int = ROWS, size: int = BYTES) -> Iterator[Piece]:
+def pieces(file: File, options: PartitionOptions, rows: int = ROWS, size: int = BYTES) -> Iterator[Piece]:
     """The rows of a file, in order; what is wrong with it is said by its name, also that it vanished or changed."""
     file.check()
     try:
-        yield from _pieces(file, wish, rows, size)
+        yield from _pieces(file, options, rows, size)
     except OSError as error:
         raise DataError(f"{file.where}: cannot be read ({error.strerror or first_line(error)})") from None
     file.check()
 
 
-def _pieces(file: File, wish: Wish, rows: int, size: int) -> Iterator[Piece]:
+def _pieces(file: File, options: PartitionOptions, rows: int, size: int) -> Iterator[Piece]:
     chosen: Mapping[str, str] | None = None
     first = 0
     notes: tuple[str, ...] = ()
     for table in _parquet(file, rows) if file.format == "parquet" else _text(file, size):
         where = file.where if first == 0 else f"{file.where} (from row {first + 1:,} on)"
         if chosen is None:
-            chosen, notes = _chosen(table, wish)
+            chosen, notes = _chosen(table, options)
         frame = table.read(list(chosen.values()))
         if table.decimal_comma:
             frame = with_points(frame, [chosen[role] for role in ("time", "weight", *TAKEN) if role in chosen])
         try:
-            picked, more = values(frame, chosen, where, strict=wish.columns, missing=wish.missing)
+            picked, more = values(frame, chosen, where, strict=options.columns, missing=options.missing)
         except DataError as error:
             raise DataError(str(error) if file.where in str(error) else f"{where}: {error}") from None
         picked.pop("about_rows", None)
@@ -76,31 +76,31 @@ def _pieces(file: File, wish: Wish, rows: int, size: int) -> Iterator[Piece]:
         raise DataError(f"{file.where} has no rows; is it the right file?")
 
 
-def _chosen(table: Table, wish: Wish) -> tuple[dict[str, str], tuple[str, ...]]:
+def _chosen(table: Table, options: PartitionOptions) -> tuple[dict[str, str], tuple[str, ...]]:
     """Which column is which, as where one file is read; what a fit in parts cannot use is said."""
-    kind, _, chosen, notes = columns_of(table, wish.columns, wish.kind)
-    if kind.name != "classes" and wish.kind is None and may_be_classes(table.header):
+    kind, _, chosen, notes = columns_of(table, options.columns, options.kind)
+    if kind.name != "classes" and options.kind is None and may_be_classes(table.header):
         some = table.read(list(chosen.values()))
-        if not fitting(kind, some, chosen):
-            kind, _, chosen, notes = columns_of(table, wish.columns, "classes")
+        if not accepts_columns(kind, some, chosen):
+            kind, _, chosen, notes = columns_of(table, options.columns, "classes")
     other = None
-    if kind.name == "classes" and wish.kind is None:
-        other, _ = told_by_values(table.read([chosen["label"]])[chosen["label"]])
+    if kind.name == "classes" and options.kind is None:
+        other, _ = kind_from_values(table.read([chosen["label"]])[chosen["label"]])
     if kind.name != "classes" or other is not None:
-        people = (other or kind).people
+        display_name = (other or kind).display_name
         raise DataError(
-            f"{table.where} is read as {people}, and only classes are fitted in parts; say --kind classes, or read it "
-            "into memory"
+            f"{table.where} is read as {display_name}, and only classes are fitted in parts; say --kind classes, or "
+            "read it into memory"
         )
-    strange = [role for role in chosen if role in _REFUSED]
-    if strange:
+    refused = [role for role in chosen if role in _REFUSED]
+    if refused:
         raise DataError(
-            f"{table.where} has a column {chosen[strange[0]]!r} ({strange[0]}): answers on several occasions are not "
+            f"{table.where} has a column {chosen[refused[0]]!r} ({refused[0]}): answers on several occasions are not "
             "read in parts; read them into memory, or rename it"
         )
-    aside = [role for role in chosen if role in _ASIDE or role.startswith("predicted_share")]
-    notes += tuple(f"column {chosen[role]!r} is left aside where votes are read in parts" for role in aside)
-    return {role: column for role, column in chosen.items() if role not in aside}, notes
+    ignored = [role for role in chosen if role in _IGNORED or role.startswith("predicted_share")]
+    notes += tuple(f"column {chosen[role]!r} is left aside where votes are read in parts" for role in ignored)
+    return {role: column for role, column in chosen.items() if role not in ignored}, notes
 
 
 def _parquet(file: File, rows: int) -> Iterator[Table]:
@@ -134,21 +134,21 @@ def _text(file: File, size: int) -> Iterator[Table]:
     """Tables of some of the lines each, all under the same header."""
     stream = _lines_of(file, size) if file.remote else chunks(Path(file.name), file.where, size)
     quoted = file.format != "jsonl"
-    head, rest = b"", b""
+    head, remainder = b"", b""
     for data in stream:
-        if not head and not rest and data.startswith(_UTF16):
+        if not head and not remainder and data.startswith(_UTF16):
             raise DataError(f"{file.where} is UTF-16, which is not read in parts; save it as UTF-8")
-        rest += data
+        remainder += data
         if quoted and not head:
-            head, rest = _first_line(rest)
+            head, remainder = _first_line(remainder)
             if not head:
                 continue
-        cut = _whole_lines(rest, quoted)
-        if cut and len(rest) >= size:
-            yield table_of(head + rest[:cut], file.where, file.format)
-            rest = rest[cut:]
-    if rest.strip():
-        yield table_of(head + rest, file.where, file.format)
+        cut = _whole_lines(remainder, quoted)
+        if cut and len(remainder) >= size:
+            yield table_of(head + remainder[:cut], file.where, file.format)
+            remainder = remainder[cut:]
+    if remainder.strip():
+        yield table_of(head + remainder, file.where, file.format)
 
 
 def _lines_of(file: File, size: int) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,11 +31,11 @@ from ..io.result_files import read_json
 from ..stats.hashing import fingerprint_of, sorted_blocks
 from .files import File
 from .mapped import OnDisk
+from .options import PartitionOptions
 from .parts import PartFacts
-from .wish import Wish
 
 # For each part codes of its tasks, and their known classes.
-Placed = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]], ...]
+PlacedGold = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]], ...]
 FORMAT = 1
 MARKER, PER_WORKER = "plan.json", "per_worker.npz"
 
@@ -46,7 +46,7 @@ class Plan:
 
     folder: Path
     files: tuple[File, ...]
-    wish: Mapping[str, Any]
+    options: Mapping[str, Any]
     ledger: Ledger
     parts: tuple[PartFacts, ...]
     order: tuple[int, ...] | None = None
@@ -99,20 +99,20 @@ class Plan:
 
     def fingerprint(self) -> str:
         """A hash of the names of all tasks, the same as of those in memory."""
-        return fingerprint_of(sorted_blocks(lambda: (self.source.whole(i).tasks for i in range(len(self.parts)))))
+        return fingerprint_of(sorted_blocks(lambda: (self.source.mapped_part(i).tasks for i in range(len(self.parts)))))
 
     def save(self) -> None:
         """Write the marker: from now on the plan is whole."""
-        told = {
+        record = {
             "format": FORMAT,
             "files": [asdict(file) for file in self.files],
-            "wish": dict(self.wish),
+            "wish": dict(self.options),
             "ledger": self.ledger.to_dict(),
-            "parts": [asdict(replace(part, lost=())) for part in self.parts],
+            "parts": [part.to_dict() for part in self.parts],
             "order": self.order,
         }
         new = self.folder / f".{MARKER}.new"
-        new.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        new.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         new.rename(self.folder / MARKER)
 
     @staticmethod
@@ -120,23 +120,23 @@ class Plan:
         """A plan that was made before."""
         if not (folder / MARKER).is_file():
             raise DataError(f"{folder} holds no whole plan: {MARKER} is missing")
-        told = read_json(folder / MARKER)
+        record = read_json(folder / MARKER)
         try:
-            if told["format"] != FORMAT:
-                raise ValueError(f"format {told['format']!r}")
-            ledger = {**told["ledger"]}
+            if record["format"] != FORMAT:
+                raise ValueError(f"format {record['format']!r}")
+            ledger = {**record["ledger"]}
             ledger.pop("rows_dropped")
             return Plan(
                 folder,
-                tuple(File(**file) for file in told["files"]),
-                told["wish"],
+                tuple(File(**file) for file in record["files"]),
+                record["wish"],
                 Ledger(**{**ledger, "notes": tuple(ledger["notes"])}),
-                tuple(PartFacts(**{**part, "lost": ()}) for part in told["parts"]),
-                None if told["order"] is None else tuple(told["order"]),
+                tuple(PartFacts.from_dict(part) for part in record["parts"]),
+                None if record["order"] is None else tuple(record["order"]),
             )
         except (KeyError, TypeError, ValueError, AssertionError) as error:
             raise DataError(f"{folder / MARKER} is damaged ({first_line(error)}); plan again") from None
 
-    def stands(self, files: list[File], wish: Wish) -> bool:
+    def is_current(self, files: list[File], options: PartitionOptions) -> bool:
         """Whether it was made of the same files, unchanged, with the same options."""
-        return list(self.files) == files and dict(self.wish) == wish.told()
+        return list(self.files) == files and dict(self.options) == options.to_dict()

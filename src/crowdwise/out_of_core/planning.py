@@ -25,12 +25,12 @@ from ..em.kernels import n_threads
 from ..io.numerals import respell
 from ..kinds.classes.answers import ClassCoder
 from .files import File, expand
-from .grouped import check_apart, together
+from .grouped import check_grouped, cut_by_task
+from .options import PartitionOptions
 from .parts import Codes, PartFacts, write_part
 from .pieces import Piece, pieces
 from .plan import MARKER, PER_WORKER, Plan
 from .shuffle import FINEST, Written, merged, write_piece
-from .wish import Wish
 
 T = TypeVar("T")
 # (done, of, of what): how far it has come; `of` is 0 where nobody knows.
@@ -58,22 +58,22 @@ def n_parts(rows: int, cells: int = 0) -> int:
 def plan(
     votes: str | Path | Sequence[Any],
     folder: str | Path,
-    wish: Wish = Wish(),  # noqa: B008
+    options: PartitionOptions = PartitionOptions(),  # noqa: B008
     progress: Progress | None = None,
 ) -> Plan:
     """The votes in parts in this folder; made again only where files or options are not those of the plan there."""
-    folder, files = Path(folder), expand(votes, wish.format)
+    folder, files = Path(folder), expand(votes, options.format)
     if (folder / MARKER).is_file():
         with suppress(DataError):
-            found = Plan.load(folder)
-            if found.stands(files, wish):
-                return found
-    with _tidy(folder):
-        return _made(files, folder, wish, progress or (lambda *_: None))
+            existing = Plan.load(folder)
+            if existing.is_current(files, options):
+                return existing
+    with _empty_folder(folder):
+        return _write_plan(files, folder, options, progress or (lambda *_: None))
 
 
 @contextmanager
-def _tidy(folder: Path) -> Iterator[None]:
+def _empty_folder(folder: Path) -> Iterator[None]:
     """An empty folder for a plan; what fails leaves nothing that looks whole, and says so in one line."""
     try:
         if folder.exists():
@@ -98,9 +98,9 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _made(files: list[File], folder: Path, wish: Wish, progress: Progress) -> Plan:
-    written = _shuffled(files, folder / "pieces", wish, progress)
-    codes, order, notes = _codes(written, wish)
+def _write_plan(files: list[File], folder: Path, options: PartitionOptions, progress: Progress) -> Plan:
+    written = _shuffled(files, folder / "pieces", options, progress)
+    codes, order, notes = _codes(written, options)
     if len(codes.workers) * len(codes.classes) >= 2**31:
         raise DataError(
             f"{len(codes.workers):,} workers × {len(codes.classes):,} classes are too many for one model; is the label "
@@ -108,36 +108,36 @@ def _made(files: list[File], folder: Path, wish: Wish, progress: Progress) -> Pl
         )
     _names(codes.workers, folder / "workers.parquet")
     _names(codes.classes, folder / "classes.parquet")
-    facts, labels, weight = _parts(written, codes, folder, wish, progress)
-    ledger = _ledger(written, facts, wish, notes)
+    facts, labels, weight = _parts(written, codes, folder, options, progress)
+    ledger = _ledger(written, facts, options, notes)
     if not ledger.rows_used:
         why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
         raise DataError(f"none of the {ledger.rows_in:,} rows can be used ({why}); are these the right columns?")
     unusable = np.zeros(len(codes.workers), dtype=np.int64)
-    for piece, where in zip(written, codes.worker_of, strict=True):
-        np.add.at(unusable, where, piece.unusable)
+    for piece, worker_codes in zip(written, codes.worker_of, strict=True):
+        np.add.at(unusable, worker_codes, piece.unusable)
     np.savez(folder / PER_WORKER, labels=labels, weight=weight, unusable=unusable)
-    if wish.grouped:
-        check_apart(folder, len(facts))
+    if options.grouped:
+        check_grouped(folder, len(facts))
     shutil.rmtree(folder / "pieces")
-    made = Plan(folder, tuple(files), wish.told(), ledger, tuple(facts), order)
-    made.save()
-    return made
+    new = Plan(folder, tuple(files), options.to_dict(), ledger, tuple(facts), order)
+    new.save()
+    return new
 
 
-def _shuffled(files: list[File], folder: Path, wish: Wish, progress: Progress) -> list[Written]:
+def _shuffled(files: list[File], folder: Path, options: PartitionOptions, progress: Progress) -> list[Written]:
     """Every file read once, its rows on disk by their buckets."""
 
     def read() -> Iterator[Piece]:
         done = 0
         for number, file in enumerate(files):
-            every = pieces(file, wish)
-            for piece in together(every) if wish.grouped else every:
+            every = pieces(file, options)
+            for piece in cut_by_task(every) if options.grouped else every:
                 progress(number, len(files), f"{file.where}, {done:,} rows read")
                 yield piece
                 done += len(piece.columns["task"])
 
-    jobs = (partial(write_piece, piece, i, folder, wish.missing, wish.grouped) for i, piece in enumerate(read()))
+    jobs = (partial(write_piece, piece, i, folder, options.missing, options.grouped) for i, piece in enumerate(read()))
     return list(_in_threads(jobs))
 
 
@@ -154,32 +154,35 @@ def _in_threads(jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
             yield running.popleft().result()
 
 
-def _codes(written: list[Written], wish: Wish) -> tuple[Codes, tuple[int, ...] | None, tuple[str, ...]]:
+def _codes(written: list[Written], options: PartitionOptions) -> tuple[Codes, tuple[int, ...] | None, tuple[str, ...]]:
     """Vocabularies of all pieces, the order of the classes, and notes on them."""
     workers, worker_of = merged([piece.workers for piece in written], "worker")
     labels, label_of = merged([piece.labels for piece in written], "label")
     comma = any(piece.decimal_comma for piece in written)
     coder = ClassCoder(
-        {"label": labels}, respell=partial(respell, decimal_comma=comma), order=wish.order, asked=wish.kind is not None
+        {"label": labels},
+        respell=partial(respell, decimal_comma=comma),
+        order=options.order,
+        asked=options.kind is not None,
     )
     coder.admit(np.ones(len(labels), dtype=bool), {})
     answers = coder.finish()
     classes, code, order = answers.classes, answers.label, answers.order
-    if wish.classes:
-        wider = union(classes, spelt_like(sorted_vocabulary(list(wish.classes), "label"), classes))
+    if options.classes:
+        wider = union(classes, spelt_like(sorted_vocabulary(list(options.classes), "label"), classes))
         if len(wider) > len(classes):
             classes, code, order = wider, recode(code, classes, wider), None
     label_of = [code[table] if len(code) else table for table in label_of]
     times = np.zeros(len(classes), dtype=np.int64)
-    for piece, where in zip(written, label_of, strict=True):
-        np.add.at(times, where, piece.times)
+    for piece, label_codes in zip(written, label_of, strict=True):
+        np.add.at(times, label_codes, piece.times)
     common = tuple(name for name in written[0].numbers if all(name in piece.numbers for piece in written))
     some = {name for piece in written for name in piece.numbers} - set(common)
     notes = tuple(f"{name} is left aside: not all files have it, or can be read" for name in sorted(some))
     notes += coder.said + questions_by_number(classes, times)
     text = any(piece.text for piece in written)
-    found = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
-    return found, None if order is None else tuple(order.tolist()), notes + _lost(workers) + _lost(classes)
+    codes = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
+    return codes, None if order is None else tuple(order.tolist()), notes + _lost(workers) + _lost(classes)
 
 
 @dataclass
@@ -189,46 +192,48 @@ class _Sums:
 
 
 def _parts(
-    written: list[Written], codes: Codes, folder: Path, wish: Wish, progress: Progress
+    written: list[Written], codes: Codes, folder: Path, options: PartitionOptions, progress: Progress
 ) -> tuple[list[PartFacts], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """All parts, and labels and weight of each worker, added up in the order of the parts."""
-    if wish.grouped:
+    if options.grouped:
         chosen = [[(i, piece, 0, FINEST)] for i, piece in enumerate(written)]
     else:
         n = n_parts(sum(piece.n_rows for piece in written), len(codes.workers) * len(codes.classes) ** 2)
         step = FINEST // n
         chosen = [[(i, p, at * step, (at + 1) * step) for i, p in enumerate(written)] for at in range(n)]
-    jobs = (partial(write_part, i, folder, some, codes, wish.duplicates) for i, some in enumerate(chosen))
+    jobs = (partial(write_part, i, folder, some, codes, options.duplicates) for i, some in enumerate(chosen))
     sums = _Sums(np.zeros(len(codes.workers), dtype=np.int64), np.zeros(len(codes.workers)))
     facts: list[PartFacts] = []
-    for found, labels, weight in _in_threads(jobs):
-        facts.append(found)
+    for part_facts, labels, weight in _in_threads(jobs):
+        facts.append(part_facts)
         sums.labels += labels
         sums.weight += weight
         progress(len(facts), len(chosen), "parts")
     return facts, sums.labels, sums.weight
 
 
-def _ledger(written: list[Written], facts: list[PartFacts], wish: Wish, notes: tuple[str, ...]) -> Ledger:
+def _ledger(
+    written: list[Written], facts: list[PartFacts], options: PartitionOptions, notes: tuple[str, ...]
+) -> Ledger:
     dropped: Counter[str] = Counter()
-    for each in [*(piece.dropped for piece in written), *(part.dropped for part in facts)]:
-        dropped.update(each)
-    seen = set().union(*(piece.seen for piece in written))
-    absent = [name for name in (name.strip() for name in wish.missing) if name not in seen]
-    told = tuple(f"{name!r}, which is to count as missing, occurs nowhere" for name in absent)
+    for reasons in [*(piece.dropped for piece in written), *(part.dropped for part in facts)]:
+        dropped.update(reasons)
+    occurring = set().union(*(piece.seen for piece in written))
+    absent = [name for name in (name.strip() for name in options.missing) if name not in occurring]
+    missing_notes = tuple(f"{name!r}, which counts as missing, does not occur" for name in absent)
     lost = [name for part in facts for name in part.lost]
-    told += _lost(pl.Series("task", lost)) if lost else ()
-    own = tuple(note for piece in written for note in piece.notes)
-    every = tuple(dict.fromkeys(own + told + notes))
-    return Ledger(sum(p.rows_in for p in written), sum(part.rows for part in facts), dropped, every)
+    missing_notes += _lost(pl.Series("task", lost)) if lost else ()
+    file_notes = tuple(note for piece in written for note in piece.notes)
+    all_notes = tuple(dict.fromkeys(file_notes + missing_notes + notes))
+    return Ledger(sum(p.rows_in for p in written), sum(part.rows for part in facts), dropped, all_notes)
 
 
 def _lost(names: pl.Series) -> tuple[str, ...]:
     if names.dtype != pl.String:
         return ()
     hit = names.filter(names.str.contains(HALF, literal=True))
-    said = f"{len(hit):,} values of {names.name} hold {HALF} for a character that is lost: {quote(hit)}"
-    return (said,) if len(hit) else ()
+    message = f"{len(hit):,} values of {names.name} hold {HALF} for a character that is lost: {quote(hit)}"
+    return (message,) if len(hit) else ()
 
 
 def _names(names: pl.Series, path: Path) -> None:

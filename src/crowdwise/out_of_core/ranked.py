@@ -48,9 +48,9 @@ class Ranked:
         """The number at each rank, rounded; the lowest has rank 0."""
         block = np.searchsorted(self._before, rank, side="right") - 1
         inside = self.within(block)
-        place = np.asarray(rank) - self._before[block]
+        position = np.asarray(rank) - self._before[block]
         # The first unit up to which there are more numbers than the place.
-        unit = (np.cumsum(inside, axis=1) <= place[:, None]).sum(axis=1)
+        unit = (np.cumsum(inside, axis=1) <= position[:, None]).sum(axis=1)
         return np.asarray(np.round((block * BLOCK + unit) / UNITS, DIGITS))
 
     def below(self, value: F8) -> I8:
@@ -63,16 +63,16 @@ class Ranked:
 
     def within(self, block: I8) -> I8:
         """count[i, unit]: how many numbers each of these blocks has at each of its units."""
-        wanted = [b for b in np.unique(block).tolist() if b not in self._counted and self.count[b]]
-        if wanted:
-            place = np.full(BLOCKS, -1, dtype=np.int64)
-            place[wanted] = np.arange(len(wanted))
-            found = np.zeros(len(wanted) * BLOCK, dtype=np.int64)
+        uncounted = [b for b in np.unique(block).tolist() if b not in self._counted and self.count[b]]
+        if uncounted:
+            position = np.full(BLOCKS, -1, dtype=np.int64)
+            position[uncounted] = np.arange(len(uncounted))
+            counts = np.zeros(len(uncounted) * BLOCK, dtype=np.int64)
             for values in self._parts():
                 unit = units(values)
-                row = place[unit >> BITS]
-                mine = np.flatnonzero(row >= 0)
-                found += np.bincount(row[mine] * BLOCK + (unit[mine] & (BLOCK - 1)), minlength=len(found))
-            self._counted.update(zip(wanted, found.reshape(-1, BLOCK), strict=True))
+                row = position[unit >> BITS]
+                selected = np.flatnonzero(row >= 0)
+                counts += np.bincount(row[selected] * BLOCK + (unit[selected] & (BLOCK - 1)), minlength=len(counts))
+            self._counted.update(zip(uncounted, counts.reshape(-1, BLOCK), strict=True))
         nothing = np.zeros(BLOCK, dtype=np.int64)
         return np.stack([self._counted.get(b, nothing) for b in block.tolist()]) if len(block) else nothing[None][:0]

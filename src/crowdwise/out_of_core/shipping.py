@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..evaluation.guarantee import sequential as walks
+from ..evaluation.guarantee import sequential
 from ..stats.gold_calibration import GoldCalibration, shippable
 from .ranked import BLOCK, UNITS, Ranked, units
 
 if TYPE_CHECKING:
-    from .found import FoundInParts
+    from .partitioned_result import PartitionedResult
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -44,11 +44,11 @@ class Choice:
         """Which labels of a part ship. Where the fit without gold was judged, a label that gold has changed stays."""
         open_tasks = (part["n_labels"] > 0) & ~part["gold"]
         chosen = open_tasks & (units(part[self.column]) >= self.least)
-        known = part["gold"] & (part["confidence"] >= SURE)
+        is_right = part["gold"] & (part["confidence"] >= SURE)
         if "blind_same" in part:
             same = part["blind_same"] > 0
-            chosen, known = chosen & same, known | (same & (part["blind_hit"] > 0))
-        return np.asarray(chosen | known)
+            chosen, is_right = chosen & same, is_right | (same & (part["blind_hit"] > 0))
+        return np.asarray(chosen | is_right)
 
 
 # Only labels whose truth the fit was given.
@@ -59,7 +59,7 @@ GIVEN = Choice()
 class Shipping:
     """Chooses the labels of a result in parts that can ship."""
 
-    result: FoundInParts
+    result: PartitionedResult
 
     def count(self, choice: Choice) -> int:
         """How many labels ship."""
@@ -82,14 +82,14 @@ class Shipping:
         ends = np.array([ranked.n - count, max(ranked.n - count - 1, 0)])
         last, following = units(ranked.at(ends))
         # Tasks as sure as the last one go with it or stay out together.
-        whole = count >= ranked.n or following < last
-        return Choice("blind_confidence", int(last) if whole else int(last) + 1)
+        includes_ties = count >= ranked.n or following < last
+        return Choice("blind_confidence", int(last) if includes_ties else int(last) + 1)
 
     def by_promise(self, error: float, risk: float) -> Choice | None:
         """By the promise of `accept`, in its order; None where it accepts nothing."""
-        threshold, size = walks.ladder_of(Ranked(partial(self._values, "blind_order", with_checked=True)))
-        m, e = walks.on_rungs(threshold, self._checked["blind_order"], self._checked["blind_hit"] == 0)
-        last = walks.walk(size, m, e, error, risk).last
+        threshold, size = sequential.ladder_of(Ranked(partial(self._values, "blind_order", with_checked=True)))
+        m, e = sequential.counts_per_step(threshold, self._checked["blind_order"], self._checked["blind_hit"] == 0)
+        last = sequential.fixed_sequence(size, m, e, error, risk).last
         if last < 0:
             return None
         return Choice("blind_order", int(units(threshold[last : last + 1])[0]))
@@ -118,17 +118,17 @@ def _lowest_unit(ranked: Ranked, error: float, lowest: float) -> int | None:
     count, doubt = ranked.count[::-1], (ranked.count - ranked.total)[::-1]
     n, wrong = np.cumsum(count), np.cumsum(doubt)
     # The mean only rises from the surest on, so it crosses `error` in one block.
-    kept = int(((wrong <= error * n) & (n > 0)).sum() + (n == 0).sum())
+    n_blocks = int(((wrong <= error * n) & (n > 0)).sum() + (n == 0).sum())
     least = units(np.array([lowest - 1e-12]))[0]
-    block = len(count) - 1 - kept  # where it is crossed; -1: nowhere
-    found = (block + 1) * BLOCK if kept and n[kept - 1] else None
+    block = len(count) - 1 - n_blocks  # where it is crossed; -1: nowhere
+    lowest_unit = (block + 1) * BLOCK if n_blocks and n[n_blocks - 1] else None
     if block >= 0:
         inside = ranked.within(np.array([block]))[0][::-1]
         number = (block * BLOCK + np.arange(BLOCK))[::-1]
-        before = (n[kept - 1], wrong[kept - 1]) if kept else (0, 0.0)
+        before = (n[n_blocks - 1], wrong[n_blocks - 1]) if n_blocks else (0, 0.0)
         total = before[0] + np.cumsum(inside)
         mean = (before[1] + np.cumsum(inside * (1 - number / UNITS))) / np.maximum(total, 1)
         within = np.flatnonzero((mean <= error) & (inside > 0))
         if len(within):
-            found = int(number[within[-1]])
-    return None if found is None else max(found, int(least))
+            lowest_unit = int(number[within[-1]])
+    return None if lowest_unit is None else max(lowest_unit, int(least))

@@ -39,7 +39,7 @@ class Written:
 
     path: Path
     bounds: I8
-    silent: I8
+    unlabelled: I8
     workers: pl.Series
     labels: pl.Series
     times: I8  # how often each label of the piece was said
@@ -62,22 +62,22 @@ class Written:
         start, end = int(self.bounds[lo]), int(self.bounds[hi])
         return pl.scan_ipc(self.path, glob=False).slice(start, end - start).collect()
 
-    def silent_tasks(self, lo: int, hi: int) -> pl.Series:
+    def unlabelled_tasks(self, lo: int, hi: int) -> pl.Series:
         """Tasks of buckets lo .. hi that a row without a worker or a label names."""
-        start, end = int(self.silent[lo]), int(self.silent[hi])
-        path = _silent(self.path)
+        start, end = int(self.unlabelled[lo]), int(self.unlabelled[hi])
+        path = _unlabelled_path(self.path)
         return pl.read_ipc(path)["task"][start:end] if end > start else pl.Series("task", [], dtype=pl.String)
 
 
 def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str], grouped: bool) -> Written:
     """Code the rows of a piece and put them down by the buckets of their tasks; grouped ones stay where they are."""
-    task, no_task, seen = _tasks(piece, missing)
+    task, no_task, missing_seen = _tasks(piece, missing)
     names = {role: Column.of(_whole(piece, role), role) for role in ("worker", "label")}
-    seen = seen.union(*(column.leave_out(missing) for column in names.values()) if missing else ())
+    missing_seen = missing_seen.union(*(column.leave_out(missing) for column in names.values()) if missing else ())
     keep, dropped = _kept(no_task, *(names[role].null for role in ("worker", "label")))
     worker, label = names["worker"], names["label"]
-    silent = np.flatnonzero(~keep & ~no_task)
-    unusable = np.bincount(worker.codes[silent][~_null(worker)[silent]], minlength=len(worker.vocabulary))
+    unlabelled = np.flatnonzero(~keep & ~no_task)
+    unusable = np.bincount(worker.codes[unlabelled][~_null(worker)[unlabelled]], minlength=len(worker.vocabulary))
     at = np.zeros(len(task), dtype=np.uint16)
     if not grouped:
         at = (name_hash(task) >> np.uint64(64 - BITS)).astype(np.uint16)
@@ -94,13 +94,13 @@ def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str],
             **{name: np.asarray(values, dtype=np.float64)[order] for name, values in numbers.items()},
         }
     ).write_ipc(path, record_batch_size=BATCH)
-    silent = silent[np.argsort(at[silent], kind="stable")]
-    if len(silent):
-        pl.DataFrame({"task": task.gather(silent)}).write_ipc(_silent(path))
+    unlabelled = unlabelled[np.argsort(at[unlabelled], kind="stable")]
+    if len(unlabelled):
+        pl.DataFrame({"task": task.gather(unlabelled)}).write_ipc(_unlabelled_path(path))
     return Written(
         path,
         _bounds(at[order]),
-        _bounds(at[silent]),
+        _bounds(at[unlabelled]),
         worker.vocabulary,
         label.vocabulary,
         np.bincount(label.codes[rows], minlength=len(label.vocabulary)),
@@ -111,11 +111,11 @@ def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str],
         (*piece.notes, *worker.lost()),
         task.dtype == pl.String,
         piece.decimal_comma,
-        seen,
+        missing_seen,
     )
 
 
-def _silent(path: Path) -> Path:
+def _unlabelled_path(path: Path) -> Path:
     return path.with_suffix(".silent.arrow")
 
 
@@ -142,12 +142,12 @@ def _tasks(piece: Piece, missing: Sequence[str]) -> tuple[pl.Series, npt.NDArray
         none = (series.str.strip_chars().str.len_bytes() == 0).fill_null(True)
     else:
         none = series.is_null()
-    seen: set[str] = set()
+    missing_seen: set[str] = set()
     if missing:
         texts = series.cast(pl.String).str.strip_chars()
         hit = texts.is_in([name.strip() for name in missing]).fill_null(False)
-        seen, none = set(texts.filter(hit).to_list()), none | hit
-    return series, none.to_numpy(), seen
+        missing_seen, none = set(texts.filter(hit).to_list()), none | hit
+    return series, none.to_numpy(), missing_seen
 
 
 def _null(column: Column) -> npt.NDArray[np.bool_]:
@@ -186,8 +186,8 @@ def _bounds(at: npt.NDArray[np.uint16]) -> I8:
 
 def merged(vocabularies: Sequence[pl.Series], name: str) -> tuple[pl.Series, list[npt.NDArray[np.int32]]]:
     """All vocabularies in one, sorted; and where the codes of each move to."""
-    whole = pl.Series(name, [], dtype=pl.String if any(v.dtype == pl.String for v in vocabularies) else pl.Int64)
+    vocabulary = pl.Series(name, [], dtype=pl.String if any(v.dtype == pl.String for v in vocabularies) else pl.Int64)
     for lo in range(0, len(vocabularies), 64):  # so many at a time: a sort each would go over all of them again
-        some = [v.cast(whole.dtype) for v in vocabularies[lo : lo + 64]]
-        whole = union(whole, pl.concat([each.rename(name) for each in some]).unique())
-    return whole.rename(name), [lookup(whole, each)[0] for each in vocabularies]
+        some = [v.cast(vocabulary.dtype) for v in vocabularies[lo : lo + 64]]
+        vocabulary = union(vocabulary, pl.concat([some_vocabulary.rename(name) for some_vocabulary in some]).unique())
+    return vocabulary.rename(name), [lookup(vocabulary, piece_vocabulary)[0] for piece_vocabulary in vocabularies]

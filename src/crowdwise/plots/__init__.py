@@ -1,5 +1,6 @@
-"""Plots of a Result for notebooks, on matplotlib: `result.plot.workers()`, `.confusion(worker)`, `.calibration(truth)`,
-`.contested()`. Each draws into the Axes that it is given, or into new ones, and returns them.
+"""Matplotlib plots of a Result: `result.plot.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`.
+
+Each plot draws into the given Axes, or into new ones, and returns them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import polars as pl
 from ..core.errors import DataError, MissingDependencyError, ParameterError
 from ..core.result import Result
 
-# What a reader sees at once.
+# Default number of workers and tasks in a plot.
 WORKERS, TASKS = 30, 20
 
 
@@ -30,13 +31,21 @@ class Plots:
     result: Result
 
     def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
-        """Skill with its 95 % interval, the best on top; beyond `limit` workers those with most labels."""
+        """Plot the skill of workers with its 95 % interval.
+
+        Args:
+            limit: Number of workers; those with most labels are chosen.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
         result = self.result
         if limit < 1:
             raise ParameterError(f"limit must be 1 or more, got {limit}")
-        seen = np.flatnonzero(result.labels_per_worker > 0)
-        busy = seen[np.argsort(-result.labels_per_worker[seen], kind="stable")][:limit]
-        order = busy[np.argsort(result.skill[busy], kind="stable")]
+        answered = np.flatnonzero(result.labels_per_worker > 0)
+        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
+        order = selected[np.argsort(result.skill[selected], kind="stable")]
         ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
         place = np.arange(len(order))
         ax.hlines(place, result.skill_low[order], result.skill_high[order], lw=4, alpha=0.35)
@@ -44,14 +53,22 @@ class Plots:
         ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
         ax.set_xlim(0, 1)
         ax.set_xlabel("skill")
-        ax.set_title(f"Workers by skill, 95 % interval ({len(order)} of {len(seen)})")
+        ax.set_title(f"Workers by skill, 95 % interval ({len(order)} of {len(answered)})")
         return ax
 
     def confusion(self, worker: Any, ax: Any = None) -> Any:
-        """One worker's confusion matrix: rows are true classes, columns what the worker says."""
+        """Plot a worker's confusion matrix: rows are true classes, columns the worker's labels.
+
+        Args:
+            worker: Name of the worker.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
         result = self.result
         if result.shown_confusion is None:
-            raise DataError(f"{result.method} gives no confusion matrices; use a method such as dawid_skene")
+            raise DataError(f"{result.method} has no confusion matrices; use a method such as dawid_skene")
         names = result.workers.to_list()
         if worker not in names:
             raise ParameterError(f"there is no worker {worker!r}; the first are {names[:3]}")
@@ -70,9 +87,14 @@ class Plots:
         return ax
 
     def calibration(self, truth: Any, ax: Any = None) -> Any:
-        """Share of right labels against confidence; dots as large as their numbers of labels, 95 % intervals.
+        """Plot the share of right labels against confidence with 95 % intervals; dot sizes show the number of labels.
 
-        `truth` is a mapping or a table task, label; tasks that were gold in the fit are left out.
+        Args:
+            truth: Mapping or table task, label; tasks that were gold in the fit are left out.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
         """
         from ..core.truth import truth_table
         from ..core.vocabulary import lookup, spelt_like
@@ -80,21 +102,21 @@ class Plots:
         from ..evaluation.evaluate import ALL_GOLD
 
         result, table = self.result, truth_table(truth)
-        at, known = lookup(result.tasks, table["task"])
-        if not known.any():
+        at, is_known = lookup(result.tasks, table["task"])
+        if not is_known.any():
             raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
         if result.gold is not None:
-            known &= ~result.gold[at]
-            if not known.any():
+            is_known &= ~result.gold[at]
+            if not is_known.any():
                 raise DataError(ALL_GOLD.format(n=len(table)))
-        true, spoken = (v[known] for v in lookup(result.classes, spelt_like(table["label"], result.classes)))
-        # A class that nobody said is nowhere the label, so the label is wrong there.
-        found = bins(result.confidence[at[known]], (result.labels[at[known]] == true) & spoken)
+        true, is_class = (v[is_known] for v in lookup(result.classes, spelt_like(table["label"], result.classes)))
+        # A true class that is not among the classes of the result cannot be the label.
+        bins_ = bins(result.confidence[at[is_known]], (result.labels[at[is_known]] == true) & is_class)
         ax = axes(ax, (5.0, 4.5))
-        x, y = np.array([b.confidence for b in found]), np.array([b.accuracy for b in found])
-        size = np.array([b.n for b in found], dtype=float)
+        x, y = np.array([b.confidence for b in bins_]), np.array([b.accuracy for b in bins_])
+        size = np.array([b.n for b in bins_], dtype=float)
         ax.plot([0, 1], [0, 1], "--", color="grey", lw=1)
-        ax.vlines(x, [b.low for b in found], [b.high for b in found], alpha=0.5)
+        ax.vlines(x, [b.low for b in bins_], [b.high for b in bins_], alpha=0.5)
         ax.scatter(x, y, s=20 + 180 * size / size.max())
         ax.set_xlim(max(x.min() - 0.05, 0), 1.01)
         ax.set_xlabel("confidence")
@@ -103,7 +125,15 @@ class Plots:
         return ax
 
     def contested(self, limit: int = TASKS, ax: Any = None) -> Any:
-        """The most uncertain tasks: the probability of every class, stacked."""
+        """Plot the class probabilities of the most uncertain tasks.
+
+        Args:
+            limit: Number of tasks.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
         result = self.result
         if limit < 1:
             raise ParameterError(f"limit must be 1 or more, got {limit}")
@@ -119,12 +149,12 @@ class Plots:
         ax.set_title(f"The {len(order)} most contested of {len(result.tasks):,} tasks")
         if len(result.classes) <= 12:
             for text in ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5)).get_texts():
-                text.set_parse_math(False)  # a name with dollar signs is no formula
+                text.set_parse_math(False)  # a name with dollar signs is not a formula
         return ax
 
 
 def axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The Axes that were given, or new ones of this size in inches."""
+    """Return the given Axes, or new ones of this size in inches."""
     if ax is not None:
         return ax
     try:
@@ -135,13 +165,13 @@ def axes(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def name_of(value: Any, longest: int = 24) -> str:
-    """A name of at most so many letters."""
+    """Return a name shortened to `longest` characters."""
     text = str(value)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def html(result: Result, rows: int = 10) -> str:
-    """A Result as a small table for notebooks: what it is, and its least certain labels. Everything is escaped."""
+    """Return a Result as a small HTML table for notebooks with its least certain labels. Everything is escaped."""
     from markupsafe import Markup, escape
 
     order = np.argsort(-result.entropy, kind="stable")[:rows]

@@ -1,4 +1,4 @@
-"""Annotations and evaluations as small tables for notebooks. Names come from strangers: everything is escaped."""
+"""Votes, results and evaluations as small HTML tables for notebooks. All names are untrusted and escaped."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from markupsafe import Markup
 
 from ..core.result import Result
 from ..core.votes import Votes
+from ..evaluation.scores import Scores
 from ..kinds.classes.annotations import Annotations
-from ..kinds.classes.scoring.evaluate import SCORES, Evaluation
 
-# Rows of annotations, classes in a list, and classes in a confusion matrix that are shown.
-ROWS, CLASSES, MATRIX = 8, 12, 20
+# Shown at most: rows of votes, and classes in a list.
+ROWS, CLASSES = 8, 12
 
 
 def annotations_html(votes: Annotations) -> str:
-    """How many there are, the classes with their numbers of labels, and the first rows."""
+    """Return the sizes, the classes with their numbers of labels, and the first rows."""
     head = Markup("<p><b>{:,} annotations</b> of {:,} tasks by {:,} workers, {:,} classes{}</p>").format(
         len(votes), votes.n_tasks, votes.n_workers, votes.n_classes, _dropped(votes)
     )
-    said = np.bincount(votes.label, minlength=votes.n_classes)
-    order = np.argsort(-said, kind="stable")[:CLASSES].tolist()
-    classes = [(_name(votes.classes[c]), f"{said[c]:,}", f"{100 * said[c] / max(len(votes), 1):.1f} %") for c in order]
+    counts = np.bincount(votes.label, minlength=votes.n_classes)
+    order = np.argsort(-counts, kind="stable")[:CLASSES].tolist()
+    classes = [
+        (_name(votes.classes[c]), f"{counts[c]:,}", f"{100 * counts[c] / max(len(votes), 1):.1f} %") for c in order
+    ]
     if votes.n_classes > CLASSES:
         classes.append((f"… {votes.n_classes - CLASSES:,} more", "", ""))
     return str(head + table(["class", "labels", "share"], classes) + _first_rows(votes))
 
 
 def votes_html(votes: Votes[Any]) -> str:
-    """How many there are, and the first rows, of any kind of answer."""
+    """Return the sizes and the first rows of any kind of answer."""
     head = Markup("<p><b>{:,} {}</b> of {:,} tasks by {:,} workers{}</p>").format(
         len(votes), votes.kind.answers_word, votes.n_tasks, votes.n_workers, _dropped(votes)
     )
@@ -39,7 +41,7 @@ def votes_html(votes: Votes[Any]) -> str:
 
 
 def result_html(result: Result) -> str:
-    """What a result of any kind is, and the last of the tables that `show` has of it. Everything is escaped."""
+    """Return a summary of a result of any kind, and the last of its `show` tables. Everything is escaped."""
     summary, tables = result.kind.hooks.show(result)
     head = Markup("<p><b>{}</b>: {:,} tasks, {:,} workers; {}</p>").format(
         result.method, len(result.tasks), len(result.workers), summary
@@ -48,27 +50,22 @@ def result_html(result: Result) -> str:
 
 
 def _first_rows(votes: Votes[Any]) -> Markup:
-    some = votes.take(np.arange(min(len(votes), ROWS))).to_frame()
-    rows = [[_name(value) for value in row] for row in some.iter_rows()]
+    head = votes.take(np.arange(min(len(votes), ROWS))).to_frame()
+    rows = [[_name(value) for value in row] for row in head.iter_rows()]
     if len(votes) > ROWS:
-        rows.append(["…"] * some.width)
-    return table(some.columns, rows)
+        rows.append(["…"] * head.width)
+    return table(head.columns, rows)
 
 
-def evaluation_html(scores: Evaluation) -> str:
-    """The scores with their intervals, and the confusion of labels and truths."""
+def evaluation_html(scores: Scores) -> str:
+    """Return the scores with their intervals and their further tables as HTML."""
     left = f"; {scores.n_gold_left_out:,} were gold in the fit and are left out" if scores.n_gold_left_out else ""
-    head = Markup("<p><b>Evaluation</b> on {:,} tasks{}</p>").format(scores.n, left)
-    rows = []
-    for key, name in SCORES.items():
-        value, between = getattr(scores, key), scores.intervals.get(key)
-        if value is not None:
-            rows.append((name, f"{value:.4f}", "" if between is None else f"{between[0]:.4f} – {between[1]:.4f}"))
-    out = head + table(["score", "value", "95 % interval"], rows)
-    if len(scores.classes) <= MATRIX:
-        names = [_name(name) for name in scores.classes]
-        cells = [(name, *map(str, row)) for name, row in zip(names, scores.confusion, strict=True)]
-        out += table(["true \\ said", *names], cells)
+    head = Markup("<p><b>{}</b> on {:,} {}{}</p>").format(
+        type(scores).__name__, scores.n, scores.unit + "s" * (scores.n != 1), left
+    )
+    out = head + table(["score", "value", "95 % interval"], scores.rows())
+    for part in scores.tables():
+        out += table(part.header, part.rows)
     return str(out)
 
 

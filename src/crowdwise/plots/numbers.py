@@ -1,4 +1,4 @@
-"""Plots of a Result of numbers for notebooks, on matplotlib: `result.plot.workers()`, `.estimates(truth)`."""
+"""Matplotlib plots of a Result of numbers: `result.plot.workers()`, `.estimates(truth)`."""
 
 from __future__ import annotations
 
@@ -26,23 +26,32 @@ class NumberPlots:
     """The plots of one result.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], [*"abab"], [2, 3, 5, 6])
-    >>> cw.Mean().fit(votes).plot.workers().get_xlabel()
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], [*"abab"], [2, 3, 5, 6])
+    >>> cw.numbers.Mean().fit(votes).plot.workers().get_xlabel()
     'bias ± spread'
     """
 
     result: Result
 
     def workers(self, limit: int = WORKERS, part: str | None = None, ax: Any = None) -> Any:
-        """Bias with the spread to both sides, the steadiest on top; beyond `limit` workers those with most answers."""
-        result, picture = self.result, self.result.picture
-        assert isinstance(picture, NumberWorkers)
+        """Plot the bias of workers with their spread on both sides, smallest spread on top.
+
+        Args:
+            limit: Number of workers; those with most answers are chosen.
+            part: Part of the answers.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
+        result, summary = self.result, self.result.worker_summary
+        assert isinstance(summary, NumberWorkers)
         _at_least_one(limit)
         j = self._part(part)
-        seen = np.flatnonzero(result.labels_per_worker > 0)
-        busy = seen[np.argsort(-result.labels_per_worker[seen], kind="stable")][:limit]
-        order = busy[np.argsort(-picture.spread[busy, j], kind="stable")]
-        bias, spread = picture.bias[order, j], picture.spread[order, j]
+        answered = np.flatnonzero(result.labels_per_worker > 0)
+        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
+        order = selected[np.argsort(-summary.spread[selected, j], kind="stable")]
+        bias, spread = summary.bias[order, j], summary.spread[order, j]
         ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
         place = np.arange(len(order))
         ax.axvline(0, color="grey", lw=1, ls="--")
@@ -50,27 +59,36 @@ class NumberPlots:
         ax.plot(bias, place, "o", ms=5)
         ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
         ax.set_xlabel("bias ± spread")
-        ax.set_title(f"Workers by spread ({len(order)} of {len(seen)})")
+        ax.set_title(f"Workers by spread ({len(order)} of {len(answered)})")
         return ax
 
     def estimates(self, truth: Any = None, limit: int = TASKS, part: str | None = None, ax: Any = None) -> Any:
-        """Estimates against the `truth` (a mapping or a table task, value), gold left out; without one, the least sure
-        tasks with their intervals, the widest on top."""
+        """Plot estimates against the truth, or without one the least certain tasks with their intervals, widest on top.
+
+        Args:
+            truth: Mapping or table task, value; tasks that were gold in the fit are left out.
+            limit: Number of tasks without a truth.
+            part: Part of the answers.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
         _at_least_one(limit)
         j = self._part(part)
         return self._least_sure(j, limit, ax) if truth is None else self._against(truth, j, ax)
 
     def _against(self, truth: Any, j: int, ax: Any) -> Any:
         result, estimate = self.result, self._estimate()
-        known = number_truth(truth, tuple(estimate.parts.to_list()))
-        at, here = lookup(result.tasks, known["task"])
-        if not here.any():
+        truth_table = number_truth(truth, tuple(estimate.parts.to_list()))
+        at, is_known = lookup(result.tasks, truth_table["task"])
+        if not is_known.any():
             raise DataError("none of the tasks in the truth has an estimate here; do the task ids match?")
         if result.gold is not None:
-            here &= ~result.gold[at]
-        if not here.any():
-            raise DataError(ALL_GOLD.format(n=len(known)))
-        rows, true = at[here], known.drop("task").to_numpy()[here, j]
+            is_known &= ~result.gold[at]
+        if not is_known.any():
+            raise DataError(ALL_GOLD.format(n=len(truth_table)))
+        rows, true = at[is_known], truth_table.drop("task").to_numpy()[is_known, j]
         ax = axes(ax, (5.0, 4.8))
         ends = [float(np.min([true, estimate.value[rows, j]])), float(np.max([true, estimate.value[rows, j]]))]
         ax.plot(ends, ends, "--", color="grey", lw=1)
@@ -102,14 +120,16 @@ class NumberPlots:
     def _part(self, part: str | None) -> int:
         names = self._estimate().parts.to_list()
         if part is None and len(names) > 1:
-            raise ParameterError(f"the answers have several parts; say which: part= one of {', '.join(names)}")
+            raise ParameterError(f"the answers have several parts; give part= as one of {', '.join(names)}")
         if part is not None and part not in names:
             raise ParameterError(f"there is no part {part!r}; there are {', '.join(map(repr, names))}")
         return 0 if part is None else names.index(part)
 
 
 def widest(result: Result, part: int = 0) -> npt.NDArray[np.int64]:
-    """Tasks by the width of their intervals, the widest first; those with fewest answers first where it is unknown."""
+    """Return the tasks by the width of their intervals, widest first; by the fewest answers if there are no
+    intervals.
+    """
     estimate = result.estimate
     assert isinstance(estimate, NumberEstimate)
     width = estimate.high[:, part] - estimate.low[:, part]
@@ -122,7 +142,7 @@ def _at_least_one(limit: int) -> None:
 
 
 def html(result: Result, rows: int = 10) -> str:
-    """A Result as a small table for notebooks: what it is, and its least sure estimates. Everything is escaped."""
+    """Return a Result as a small HTML table for notebooks with its least certain estimates. Everything is escaped."""
     estimate = result.estimate
     assert isinstance(estimate, NumberEstimate)
     order = widest(result)[:rows]

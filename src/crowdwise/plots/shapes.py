@@ -1,5 +1,8 @@
-"""Plots of results whose tasks are no classes, numbers or orders, for notebooks: `result.plot.map()` of triplets,
-`.clusters()` of same or different, `.tags()` of spans, `.picture(task)` of boxes and outlines, `.workers()` of all."""
+"""Plots of the other kinds of results, for notebooks.
+
+`result.plot.map()` for triplets, `.clusters()` for similarities, `.tags()` for spans, `.picture(task)` for boxes and
+outlines, `.workers()` for all.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +15,42 @@ from ..core.errors import DataError, ParameterError
 from ..core.result import Result
 from . import WORKERS, axes, name_of
 
-# Names beside points can be read up to so many.
+# Maximum number of points with names.
 NAMED = 60
 
 
 @dataclass(frozen=True, eq=False)
 class ShapePlots:
-    """The plots of one result; `measure` is what its workers are shown by."""
+    """The plots of one result; `measure` is the attribute of the workers that is shown."""
 
     measure: ClassVar[str] = "skill"
     result: Result
 
     def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
-        """The workers' measure, with its interval where there is one, the best on top; of many those with most
-        answers."""
+        """Plot the measure of workers, with its interval if there is one, best on top.
+
+        Args:
+            limit: Number of workers; those with most answers are chosen.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
         if limit < 1:
             raise ParameterError(f"limit must be at least 1, got {limit}")
-        result, picture, name = self.result, self.result.picture, self.measure
-        value = np.asarray(getattr(picture, name))
-        low, high = (np.asarray(getattr(picture, f"{name}_{end}", value)) for end in ("low", "high"))
-        seen = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(value))
-        busy = seen[np.argsort(-result.labels_per_worker[seen], kind="stable")][:limit]
-        order = busy[np.argsort(value[busy], kind="stable")]
+        result, summary, name = self.result, self.result.worker_summary, self.measure
+        value = np.asarray(getattr(summary, name))
+        low, high = (np.asarray(getattr(summary, f"{name}_{end}", value)) for end in ("low", "high"))
+        answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(value))
+        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
+        order = selected[np.argsort(value[selected], kind="stable")]
         place = np.arange(len(order))
         ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
         ax.hlines(place, low[order], high[order], lw=4, alpha=0.35)
         ax.plot(value[order], place, "o", ms=5)
         ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
         ax.set_xlabel(name)
-        ax.set_title(f"Workers by {name} ({len(order)} of {len(seen)})")
+        ax.set_title(f"Workers by {name} ({len(order)} of {len(answered)})")
         return ax
 
 
@@ -48,29 +58,29 @@ class TripletPlots(ShapePlots):
     """`.map()`, `.workers()`.
 
     >>> import crowdwise as cw
-    >>> votes = cw.triplet_votes([*"abc"], [*"bca"], [*"cab"], ["left"] * 3)
-    >>> cw.CrowdEmbedding().fit(votes).plot.map().get_xlabel()
+    >>> votes = cw.triplets.triplet_votes([*"abc"], [*"bca"], [*"cab"], ["left"] * 3)
+    >>> cw.triplets.CrowdEmbedding().fit(votes).plot.map().get_xlabel()
     'axis 1'
     """
 
     measure: ClassVar[str] = "slope"
 
     def map(self, x: int = 1, y: int = 2, ax: Any = None) -> Any:
-        """The items at their places on two of the axes, counted from 1; on a line where there is only one."""
-        own: Any = self.result.estimate
-        wide = own.place.shape[1]
+        """Plot the positions of the items on two of the axes, counted from 1; on a line if there is only one axis."""
+        estimate: Any = self.result.estimate
+        wide = estimate.place.shape[1]
         if not 1 <= x <= wide or (wide > 1 and not 1 <= y <= wide):
             raise ParameterError(f"there are {wide} axes, counted from 1; got {x} and {y}")
-        one = own.place[:, x - 1]
-        two = own.place[:, y - 1] if wide > 1 else np.zeros(len(one))
+        first = estimate.place[:, x - 1]
+        second = estimate.place[:, y - 1] if wide > 1 else np.zeros(len(first))
         ax = axes(ax, (6.0, 5.0))
-        ax.plot(one, two, "o", ms=5)
-        if len(one) <= NAMED:
-            for name, at, up in zip(own.items.to_list(), one, two, strict=True):
+        ax.plot(first, second, "o", ms=5)
+        if len(first) <= NAMED:
+            for name, at, up in zip(estimate.items.to_list(), first, second, strict=True):
                 ax.annotate(name_of(name), (at, up), xytext=(3, 3), textcoords="offset points", parse_math=False)
         ax.set_xlabel(f"axis {x}")
         ax.set_ylabel(f"axis {y}" if wide > 1 else "")
-        ax.set_title(f"{len(one):,} items: near is alike")
+        ax.set_title(f"{len(first):,} items: close means similar")
         return ax
 
 
@@ -78,23 +88,25 @@ class ClusterPlots(ShapePlots):
     """`.clusters()`, `.workers()`.
 
     >>> import crowdwise as cw
-    >>> votes = cw.similarity_votes([*"aab"], [*"bcc"], [1, 0, 0])
-    >>> cw.Clusters(k=2).fit(votes).plot.clusters().get_xlabel()
+    >>> votes = cw.similarities.similarity_votes([*"aab"], [*"bcc"], [1, 0, 0])
+    >>> cw.similarities.Clusters(k=2).fit(votes).plot.clusters().get_xlabel()
     'items'
     """
 
     def clusters(self, ax: Any = None) -> Any:
-        """How many items each cluster has, and how many of them are more likely than not (dark)."""
-        own: Any = self.result.estimate
-        size = np.bincount(own.cluster)
-        sure = np.bincount(own.cluster, weights=own.belief.max(axis=1, initial=0.0) > 0.5, minlength=len(size))
+        """Plot the size of each cluster, and how many items have a probability above one half (dark)."""
+        estimate: Any = self.result.estimate
+        size = np.bincount(estimate.cluster)
+        sure = np.bincount(
+            estimate.cluster, weights=estimate.belief.max(axis=1, initial=0.0) > 0.5, minlength=len(size)
+        )
         place = np.arange(len(size))[::-1]
         ax = axes(ax, (6.0, 0.9 + 0.3 * len(size)))
         ax.barh(place, size, alpha=0.35)
         ax.barh(place, sure)
         ax.set_yticks(place, [f"cluster {i + 1}" for i in range(len(size))])
         ax.set_xlabel("items")
-        ax.set_title(f"{len(own.items):,} items in {own.n_clusters} clusters")
+        ax.set_title(f"{len(estimate.items):,} items in {estimate.n_clusters} clusters")
         return ax
 
 
@@ -102,7 +114,7 @@ class SpanPlots(ShapePlots):
     """`.tags()`, `.workers()` (F1 with the others).
 
     >>> import crowdwise as cw
-    >>> votes = cw.span_votes(["t", "t"], ["a", "b"], [[[0, 3, "PER"]], [[0, 3, "PER"]]])
+    >>> votes = cw.spans.span_votes(["t", "t"], ["a", "b"], [[[0, 3, "PER"]], [[0, 3, "PER"]]])
     >>> cw.method("span_vote").fit(votes).plot.tags().get_xlabel()
     'spans'
     """
@@ -110,18 +122,18 @@ class SpanPlots(ShapePlots):
     measure: ClassVar[str] = "f1"
 
     def tags(self, ax: Any = None) -> Any:
-        """How many spans of each tag were found, and how many of them are surer than one half (dark)."""
-        own: Any = self.result.estimate
-        names = own.tags.to_list()
-        count = np.bincount(own.tag, minlength=len(names))
-        sure = np.bincount(own.tag, weights=own.sure > 0.5, minlength=len(names))
+        """Plot the number of spans of each tag, and how many have a confidence above one half (dark)."""
+        estimate: Any = self.result.estimate
+        names = estimate.tags.to_list()
+        count = np.bincount(estimate.tag, minlength=len(names))
+        sure = np.bincount(estimate.tag, weights=estimate.sure > 0.5, minlength=len(names))
         place = np.arange(len(names))[::-1]
         ax = axes(ax, (6.0, 0.9 + 0.3 * len(names)))
         ax.barh(place, count, alpha=0.35)
         ax.barh(place, sure)
         ax.set_yticks(place, [name_of(name) if name else "span" for name in names], parse_math=False)
         ax.set_xlabel("spans")
-        ax.set_title(f"{len(own.start):,} spans in {len(own):,} tasks")
+        ax.set_title(f"{len(estimate.start):,} spans in {len(estimate):,} tasks")
         return ax
 
 
@@ -129,7 +141,7 @@ class BoxPlots(ShapePlots):
     """`.picture(task)`, `.workers()` (recall).
 
     >>> import crowdwise as cw
-    >>> votes = cw.box_votes(["t", "t"], ["a", "b"], [[[0, 0, 4, 4]], [[0, 0, 4, 5]]])
+    >>> votes = cw.boxes.box_votes(["t", "t"], ["a", "b"], [[[0, 0, 4, 4]], [[0, 0, 4, 5]]])
     >>> cw.method("box_clusters").fit(votes).plot.picture("t").get_xlabel()
     'x'
     """
@@ -137,19 +149,20 @@ class BoxPlots(ShapePlots):
     measure: ClassVar[str] = "recall"
 
     def picture(self, task: Any, image: Any = None, ax: Any = None) -> Any:
-        """The fused boxes of a task, each with its class and the share of workers behind it, over `image` (an array)
-        where one is given."""
-        own: Any = self.result.estimate
+        """Plot the fused boxes of a task with class and share of workers behind them, over `image` (an array)
+        if given.
+        """
+        estimate: Any = self.result.estimate
         at = _place(self.result, task)
-        first = int(own.n_boxes[:at].sum())
+        first = int(estimate.n_boxes[:at].sum())
         ax = _canvas(ax, image)
-        for i in range(first, first + int(own.n_boxes[at])):
-            x1, y1, x2, y2 = own.corner[i]
+        for i in range(first, first + int(estimate.n_boxes[at])):
+            x1, y1, x2, y2 = estimate.corner[i]
             ax.plot([x1, x2, x2, x1, x1], [y1, y1, y2, y2, y1], lw=2)
-            tag = own.tags.to_list()[int(own.tag[i])] if len(own.tags) else ""
-            said = f"{name_of(tag)} {own.support[i]:.0%}".strip()
-            ax.annotate(said, (x1, y1), xytext=(2, 2), textcoords="offset points", parse_math=False)
-        ax.set_title(f"{int(own.n_boxes[at]):,} boxes")
+            tag = estimate.tags.to_list()[int(estimate.tag[i])] if len(estimate.tags) else ""
+            text = f"{name_of(tag)} {estimate.support[i]:.0%}".strip()
+            ax.annotate(text, (x1, y1), xytext=(2, 2), textcoords="offset points", parse_math=False)
+        ax.set_title(f"{int(estimate.n_boxes[at]):,} boxes")
         return ax
 
 
@@ -157,7 +170,7 @@ class OutlinePlots(ShapePlots):
     """`.picture(task)`, `.workers()` (IoU with the fused outline).
 
     >>> import crowdwise as cw
-    >>> votes = cw.outline_votes(["t", "t"], ["a", "b"], ["[[[0, 0], [9, 0], [9, 9]]]"] * 2)
+    >>> votes = cw.outlines.outline_votes(["t", "t"], ["a", "b"], ["[[[0, 0], [9, 0], [9, 9]]]"] * 2)
     >>> cw.method("pixel_vote").fit(votes).plot.picture("t").get_xlabel()
     'x'
     """
@@ -165,14 +178,14 @@ class OutlinePlots(ShapePlots):
     measure: ClassVar[str] = "iou"
 
     def picture(self, task: Any, image: Any = None, ax: Any = None) -> Any:
-        """The fused outlines of a task, over `image` (an array) where one is given."""
-        own: Any = self.result.estimate
+        """Plot the fused outlines of a task, over `image` (an array) if given."""
+        estimate: Any = self.result.estimate
         at = _place(self.result, task)
-        lines = np.concatenate([[0], np.cumsum(own.n_outlines)])[at : at + 2]
-        points = np.concatenate([[0], np.cumsum(own.length)])
+        lines = np.concatenate([[0], np.cumsum(estimate.n_outlines)])[at : at + 2]
+        points = np.concatenate([[0], np.cumsum(estimate.length)])
         ax = _canvas(ax, image)
         for i in range(int(lines[0]), int(lines[1])):
-            ring = own.point[points[i] : points[i + 1]]
+            ring = estimate.point[points[i] : points[i + 1]]
             closed = np.concatenate([ring, ring[:1]])
             ax.plot(closed[:, 0], closed[:, 1], lw=2)
         ax.set_title(f"{int(lines[1] - lines[0]):,} outlines")
@@ -187,7 +200,7 @@ def _place(result: Result, task: Any) -> int:
 
 
 def _canvas(ax: Any, image: Any) -> Any:
-    """Axes as pictures have them: y grows downwards, both ways alike."""
+    """Return Axes for pictures: y grows downwards, with equal aspect."""
     ax = axes(ax, (6.0, 5.0))
     if image is not None:
         ax.imshow(image)

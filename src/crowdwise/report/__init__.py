@@ -1,4 +1,4 @@
-"""The report: one HTML file that can be mailed, read offline, with scripts off, on a phone and on paper.
+"""The report: one self-contained HTML file that works offline, without scripts, on phones and on paper.
 
 >>> import crowdwise as cw
 >>> votes = cw.simulate.scenario("one_coin", tasks=60, workers=6, seed=1).annotations
@@ -41,33 +41,47 @@ def render(
     folder: Path | None = None,
     error: float | None = None,
 ) -> str:
-    """The page as a string, of any kind of answers.
+    """Render the report as HTML, for any kind of answers.
 
-    `truth` (a table task, label or a mapping) holds true answers of some tasks or all; they judge answers and workers.
-    Where `result` was itself fitted with them as gold, `blind` is the same method's result without: it is judged in its
-    place. `history` is a classifier's history (`history_.to_table()`); `title` and `made` (a date) head the page;
-    `level` and `order` grade the agreement of classes (see `workers.agreement`). `folder` is a run's: what estimate,
-    accept and fair left there gets sections of its own. `error` is the share of wrong labels that may ship (None: that
-    of the run, else 0.05).
+    Args:
+        votes: The votes.
+        result: A result of these votes.
+        truth: Table task, label or mapping with true answers of some tasks, used to judge answers and workers.
+        blind: Result of the same method without gold, if `result` was fitted with `truth` as gold; it is judged
+            instead.
+        history: History of a classifier (`history_.to_table()`).
+        title: Title of the page.
+        made: Date shown on the page.
+        level: Measurement level of the agreement of classes (see `workers.agreement`).
+        order: Order of the classes.
+        folder: Run folder; sections are added for what estimate, accept and fairness left there.
+        error: Share of wrong labels that may ship; by default that of the run, else 0.05.
+
+    Returns:
+        The page.
     """
     from ..evaluation.statement import at_error
-    from ..kinds.classes.page.over_time import tells_of_training, training_section
+    from ..kinds.classes.page.over_time import has_training_section, training_section
     from . import page
     from .page import attached
     from .plain_page import plain_page
 
     result = result if error is None else at_error(result, error)
-    by_itself = tells_of_training(result)
-    own = {"history": history if by_itself else None, "level": level, "order": order}
-    options = {"truth": truth, "blind": blind, **{name: value for name, value in own.items() if value is not None}}
+    in_kind_page = has_training_section(result)
+    extra_options = {"history": history if in_kind_page else None, "level": level, "order": order}
+    options = {
+        "truth": truth,
+        "blind": blind,
+        **{name: value for name, value in extra_options.items() if value is not None},
+    }
     kind = result.kind
     if votes.kind is not kind:
-        raise DataError(f"the result is of {kind.people}, the votes are {votes.kind.people}")
+        raise DataError(f"the result is of {kind.display_name}, but the votes are {votes.kind.display_name}")
     sheet = (
         kind.hooks.page(votes, result, **options) if kind.hooks.supports(KindHooks.page) else plain_page(votes, result)
     )
-    course = [] if by_itself else training_section(result, history)
-    sheet = replace(sheet, sections=[*sheet.sections, *course, *attached(folder)])
+    training = [] if in_kind_page else training_section(result, history)
+    sheet = replace(sheet, sections=[*sheet.sections, *training, *attached(folder)])
     return page.render(sheet, result, title=title, made=made)
 
 
@@ -87,7 +101,29 @@ def write(
     error: float | None = None,
     force: bool = False,
 ) -> Path:
-    """Write the page (see `render`) to a file; never over an existing one without `force`."""
+    """Write the report (see `render`) to a file.
+
+    Args:
+        votes: The votes.
+        result: A result of these votes.
+        path: File to write.
+        truth: See `render`.
+        blind: See `render`.
+        history: See `render`.
+        title: See `render`.
+        made: See `render`.
+        level: See `render`.
+        order: See `render`.
+        folder: See `render`.
+        error: See `render`.
+        force: Overwrite an existing file.
+
+    Returns:
+        The path.
+
+    Raises:
+        DataError: If the file exists and `force` is not set, or it cannot be written.
+    """
     path = Path(path)
     refuse(path, force)
     page = render(votes, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
@@ -101,7 +137,7 @@ def write(
 
 
 def refuse(path: Path, force: bool) -> None:
-    """Raise when the file is there already, unless told to go ahead."""
+    """Raise if the file exists, unless `force` is set."""
     if path.is_dir():
         raise DataError(f"{path} is a folder; name a file such as {path / 'report.html'}")
     if path.exists() and not force:

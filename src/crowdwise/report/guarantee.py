@@ -1,4 +1,4 @@
-"""Accepted: the promise in one sentence, the ladder behind it, what voids it, and who waits for a person."""
+"""Report sections on accepted tasks, estimates and fairness."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 from markupsafe import Markup
 
 from ..core.errors import DataError
-from ..evaluation.guarantee.certificate import Certificate, Part
+from ..evaluation.guarantee.certificate import Certificate, GroupTest
 from ..io.tables import open_table
 from . import svg
 from .page import fragment
 from .sheet import Section
 from .text import shown
 
-RUNGS, QUEUE, PARTS = 12, 20, 12
+# Shown at most: steps of a ladder, tasks of the queue, groups.
+LADDER_STEPS, QUEUE, PARTS = 12, 20, 12
 
 
 def accepted_section(folder: Path) -> Section:
-    """From certificate.json and ask.csv."""
+    """Return the section from certificate.json and ask.csv."""
     certificate = Certificate.load(folder / "certificate.json")
     queue: list[dict[str, Any]] = []
     n_queue = 0
@@ -36,23 +37,21 @@ def accepted_section(folder: Path) -> Section:
     return Section("accepted", "Accepted", "Accepted without a person", body)
 
 
-def _part(part: Part) -> dict[str, Any]:
-    step = max(len(part.ladder) // RUNGS, 1)
-    widest = max([rung.bound for rung in part.ladder if rung.checked] + [0.01])
-    rows = [
-        {
-            "rung": rung, "taken": part.threshold is not None and rung.threshold >= part.threshold,
-            "error": rung.wrong / rung.checked if rung.checked else None,
-            "bar": svg.interval(rung.wrong / rung.checked if rung.checked else None, 0.0, rung.bound, stop=widest),
-        }
-        for i, rung in enumerate(part.ladder)
-        if i % step == step - 1 or rung.threshold == part.threshold
-    ]  # fmt: skip
+def _part(part: GroupTest) -> dict[str, Any]:
+    every = max(len(part.ladder) // LADDER_STEPS, 1)
+    widest = max([step.bound for step in part.ladder if step.checked] + [0.01])
+    rows = []
+    for i, step in enumerate(part.ladder):
+        if i % every == every - 1 or step.threshold == part.threshold:
+            error = step.wrong / step.checked if step.checked else None
+            accepted = part.threshold is not None and step.threshold >= part.threshold
+            bar = svg.interval(error, 0.0, step.bound, stop=widest)
+            rows.append({"step": step, "accepted": accepted, "error": error, "bar": bar})
     return {"of": part, "rows": rows, "top": part.top}
 
 
 def _short(value: Any) -> str:
-    """Three digits; what is no number stays as it is."""
+    """Format with three digits; what is not a number stays as it is."""
     try:
         return f"{float(value):.3f}"
     except (TypeError, ValueError):
@@ -60,37 +59,37 @@ def _short(value: Any) -> str:
 
 
 # ----------------------------------------------------------------
-# Estimates: what the verdicts say, what the gold says, and both together, on one axis.
+# Estimates from the verdicts, from the gold, and from both together, on one axis.
 
 SAMPLING = {
-    "random": "somebody states that the gold was drawn at random; the data do not refute it",
+    "random": "the gold is stated to be drawn at random, and the data do not contradict it",
     "random, drawn": "the gold was drawn at random and the draw is recorded",
-    "within verdict": "somebody states that the gold was drawn at random within each verdict",
+    "within verdict": "the gold is stated to be drawn at random within each verdict",
     "weights": "the gold was drawn with known probabilities",
     "by truth": "the gold was balanced by the true class",
-    "unknown": "nobody says how the gold was drawn: no interval can be given",
+    "unknown": "it is unknown how the gold was drawn: no interval can be given",
 }
 
 
 def estimates_section(folder: Path) -> Section:
-    """From estimates.json."""
+    """Return the section from estimates.json."""
     path = folder / "estimates.json"
     try:
-        figures = [_figure(each) for each in json.loads(path.read_text(encoding="utf-8"))]
+        figures = [_figure(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(f"{path} cannot be read ({' '.join(str(error).split())[:80]}); run estimate again") from None
     return Section("estimates", "Estimates", "Estimates", fragment("guarantee/estimates.html.j2", figures=figures))
 
 
-def _figure(told: dict[str, Any]) -> dict[str, Any]:
-    """The three intervals of one figure on a common scale."""
-    value, low, high = float(told["value"]), _number(told["low"]), _number(told["high"])
+def _figure(entry: dict[str, Any]) -> dict[str, Any]:
+    """Draw the three intervals of one figure on a common scale."""
+    value, low, high = float(entry["value"]), _number(entry["low"]), _number(entry["high"])
     rows: list[dict[str, Any]] = []
-    if told.get("judge_alone") is not None:
-        rows.append({"name": f"{told['who']} alone", "value": float(told["judge_alone"]), "low": None, "high": None})
-    if told.get("gold_only"):
-        alone = [float(x) for x in told["gold_only"]]
-        rows.append({"name": "gold alone", "value": alone[0], "low": alone[1], "high": alone[2]})
+    if entry.get("judge_alone") is not None:
+        rows.append({"name": f"{entry['who']} alone", "value": float(entry["judge_alone"]), "low": None, "high": None})
+    if entry.get("gold_only"):
+        gold_only = [float(x) for x in entry["gold_only"]]
+        rows.append({"name": "gold alone", "value": gold_only[0], "low": gold_only[1], "high": gold_only[2]})
     rows.append({"name": "both", "value": value, "low": low, "high": high})
     ends = [x for row in rows for x in (row["value"], row["low"], row["high"]) if x is not None]
     wide = max(ends) - min(ends) or 1.0
@@ -98,18 +97,18 @@ def _figure(told: dict[str, Any]) -> dict[str, Any]:
     for row in rows:
         row["bar"] = _bar(row, start, stop)
     return {
-        "people": str(told["people"]), "level": float(told["level"]), "rows": rows, "n_gold": int(told["n_gold"]),
-        "n_tasks": int(told["n_tasks"]), "method": str(told["method"]), "for": str(told.get("for", "these")),
-        "saved": _number(told.get("labels_saved")), "r2": _number(told.get("r2")),
-        "sampling": SAMPLING.get(str(told["sampling"]), str(told["sampling"])),
-        "groups": [_group(name, found) for name, found in told.get("groups", {}).items()],
+        "people": str(entry["people"]), "level": float(entry["level"]), "rows": rows, "n_gold": int(entry["n_gold"]),
+        "n_tasks": int(entry["n_tasks"]), "method": str(entry["method"]), "for": str(entry.get("for", "these")),
+        "saved": _number(entry.get("labels_saved")), "r2": _number(entry.get("r2")),
+        "sampling": SAMPLING.get(str(entry["sampling"]), str(entry["sampling"])),
+        "groups": [_group(name, group) for name, group in entry.get("groups", {}).items()],
     }  # fmt: skip
 
 
-def _group(name: str, found: dict[str, Any]) -> dict[str, Any]:
+def _group(name: str, group: dict[str, Any]) -> dict[str, Any]:
     return {
-        "name": name, "value": _number(found.get("value")), "low": _number(found.get("low")),
-        "high": _number(found.get("high")), "reason": str(found.get("reason", "")),
+        "name": name, "value": _number(group.get("value")), "low": _number(group.get("low")),
+        "high": _number(group.get("high")), "reason": str(group.get("reason", "")),
     }  # fmt: skip
 
 
@@ -122,13 +121,13 @@ def _bar(row: dict[str, Any], start: float, stop: float) -> Markup:
 
 
 # ----------------------------------------------------------------
-# Fairness: gaps between groups with intervals, before and after, and workers who treat groups differently.
+# Fairness: gaps between groups with intervals, before and after, and workers with gaps of their own.
 
 SHOWN = 40
 
 
 def fairness_section(folder: Path) -> Section:
-    """From gaps.csv, gaps_fair.csv and workers_gaps.csv."""
+    """Return the section from gaps.csv, gaps_fair.csv and workers_gaps.csv."""
     before = _gaps(folder / "gaps.csv")
     after = _gaps(folder / "gaps_fair.csv") if (folder / "gaps_fair.csv").is_file() else []
     workers = _rows(folder / "workers_gaps.csv") if (folder / "workers_gaps.csv").is_file() else []
@@ -146,7 +145,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _gaps(path: Path) -> list[dict[str, Any]]:
-    """Gaps that could be measured, drawn on one scale."""
+    """Read the gaps that could be measured, drawn on one scale."""
     try:
         rows = [
             {**row, **{name: _fairness_number(row[name]) for name in ("gap", "low", "high")}}
@@ -154,7 +153,7 @@ def _gaps(path: Path) -> list[dict[str, Any]]:
             if _fairness_number(row["gap"]) is not None
         ]
     except (KeyError, ValueError, TypeError) as error:
-        raise DataError(f"{path} cannot be read ({error}); run fair again") from None
+        raise DataError(f"{path} cannot be read ({error}); run fairness again") from None
     wide = max([abs(row[name]) for row in rows for name in ("gap", "low", "high") if row[name] is not None] + [0.01])
     for row in rows:
         row["bar"] = svg.interval(row["gap"], row["low"], row["high"], start=-wide, stop=wide)

@@ -1,4 +1,4 @@
-"""Leaderboards: items by their scores, with intervals, the places they may have, and who cannot be told apart."""
+"""Leaderboards: items by score with intervals, possible ranks, and groups that are not separated."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from . import svg
 from .page import fragment
 from .text import count, shown
 
-# Rows of a leaderboard, and leaderboards, that the page shows.
+# Shown at most: rows of a leaderboard, and leaderboards.
 ROWS, BOARDS = 100, 12
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """An item in its place."""
+    """A row of a leaderboard."""
 
     place: int
     item: str
@@ -32,7 +32,7 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Board:
-    """A leaderboard; `apart` says who cannot be told apart, `more` what is not shown."""
+    """A leaderboard; `apart` states which items are not separated, `more` what is not shown."""
 
     title: str
     apart: str
@@ -41,51 +41,54 @@ class Board:
 
 
 def boards(table: pl.DataFrame, titles: dict[int, str]) -> list[Board]:
-    """From a table item, score, low, high, se, rank_low, rank_high, group, component, n_asked; the largest first."""
+    """Build leaderboards from a table item, score, low, high, se, rank_low, rank_high, group, component, n_asked.
+
+    The largest component comes first.
+    """
     out = []
-    for island in table["component"].unique(maintain_order=True).head(BOARDS).to_list():
-        own = table.filter(pl.col("component") == island)
-        rows = _rows(own)
-        more = f"The first {ROWS:,} of {len(own):,}; items.csv below has all." if len(own) > ROWS else ""
-        out.append(Board(titles.get(island, "Leaderboard"), apart(own), rows, more))
+    for component in table["component"].unique(maintain_order=True).head(BOARDS).to_list():
+        board = table.filter(pl.col("component") == component)
+        rows = _rows(board)
+        more = f"The first {ROWS:,} of {len(board):,}; items.csv below has all." if len(board) > ROWS else ""
+        out.append(Board(titles.get(component, "Leaderboard"), apart(board), rows, more))
     return out
 
 
-def _rows(own: pl.DataFrame) -> list[BoardRow]:
-    ends = own.select(pl.min_horizontal("low", "score").min(), pl.max_horizontal("high", "score").max()).row(0)
+def _rows(board: pl.DataFrame) -> list[BoardRow]:
+    ends = board.select(pl.min_horizontal("low", "score").min(), pl.max_horizontal("high", "score").max()).row(0)
     start, stop = (float(v) if v is not None and np.isfinite(v) else w for v, w in zip(ends, (-1.0, 1.0), strict=True))
     stop = stop if stop > start else start + 1
     out = []
-    for i, row in enumerate(own.head(ROWS).iter_rows(named=True), 1):
-        known = row["se"] is not None and np.isfinite(row["se"])
+    for i, row in enumerate(board.head(ROWS).iter_rows(named=True), 1):
+        has_error = row["se"] is not None and np.isfinite(row["se"])
         out.append(
             BoardRow(
                 i,
                 shown(row["item"]),
                 f"{row['score']:.3f}",
-                f"{row['low']:.2f} to {row['high']:.2f}" if known else "–",
+                f"{row['low']:.2f} to {row['high']:.2f}" if has_error else "–",
                 svg.interval(row["score"], row["low"], row["high"], start=start, stop=stop),
-                f"{row['rank_low']} – {row['rank_high']}" if known else "–",
-                str(row["group"]) if known else "–",
+                f"{row['rank_low']} – {row['rank_high']}" if has_error else "–",
+                str(row["group"]) if has_error else "–",
                 f"{row['n_asked']:,}",
             )
         )
     return out
 
 
-def apart(own: pl.DataFrame) -> str:
-    """Who leads, and who cannot be told from them."""
-    first = own.filter(pl.col("group") == 1)
-    known = own["se"].is_not_null() & own["se"].is_not_nan()
-    if len(own) < 2 or not bool(known.any()):
+def apart(board: pl.DataFrame) -> str:
+    """Return which item leads, and which items are not separated from it."""
+    first = board.filter(pl.col("group") == 1)
+    has_error = board["se"].is_not_null() & board["se"].is_not_nan()
+    if len(board) < 2 or not bool(has_error.any()):
         return ""
     if len(first) == 1:
-        return f"{shown(own['item'][0])} is surely ahead of all others."
+        return f"{shown(board['item'][0])} is surely ahead of all others."
     names = ", ".join(shown(name, 40) for name in first["item"].head(5).to_list())
     names += f" and {count(len(first) - 5, 'more', 'more')}" if len(first) > 5 else ""
     return f"These {len(first):,} cannot be told apart at the top: {names}."
 
 
-def leaderboard(lines: list[str], found: list[Board]) -> Markup:
-    """The section."""
-    return fragment("comparisons/leaderboard.html.j2", lines=lines, boards=found)
+def leaderboard(lines: list[str], boards_: list[Board]) -> Markup:
+    """Render the section."""
+    return fragment("comparisons/leaderboard.html.j2", lines=lines, boards=boards_)

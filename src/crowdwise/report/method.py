@@ -1,4 +1,4 @@
-"""What was run, as the page tells it: name, summary, paper, parameters, what the method decided, versions."""
+"""The method in the report: name, summary, paper, parameters, decisions of the method, versions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from . import svg as charts
 from .text import shown
 
 # ----------------------------------------------------------------
-# The tables inside the page, as files to download: compressed CSV in data: links, which work without scripts.
+# Downloads inside the page: compressed CSV in data: links, which work without scripts.
 
-# All files together, in characters of the page; digits that a number keeps.
+# Maximum size of all files in characters of the page, and significant digits of numbers.
 BUDGET = 3_500_000
 DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file; `href` is empty where it did not fit into the page."""
+    """A file; `href` is empty if it did not fit into the page."""
 
     name: str
     about: str
@@ -38,13 +38,15 @@ class Download:
 
 
 def downloads(tables: Iterable[tuple[str, str, pl.DataFrame]]) -> list[Download]:
-    """(name, what it is, table) in order of importance; what exceeds the budget is named but left out."""
+    """Build the downloads from (name, description, table) by importance; what exceeds the budget is listed without
+    content.
+    """
     left, out = BUDGET, []
     for name, about, table in tables:
         if not len(table):
             continue
         text = to_csv(table.with_columns(cs.float().round_sig_figs(DIGITS)))
-        # Nothing shrinks below a tenth: what cannot fit is not compressed to find that out.
+        # Compression gains at most a factor of ten: larger files are not compressed at all.
         packed = base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode() if len(text) < 10 * left else ""
         fits = 0 < len(packed) <= left
         left -= len(packed) if fits else 0
@@ -54,7 +56,7 @@ def downloads(tables: Iterable[tuple[str, str, pl.DataFrame]]) -> list[Download]
 
 
 def described(result: Result) -> dict[str, Any]:
-    """The method in words and values."""
+    """Return the method in words and values."""
     card = registry.CARDS.get(result.method) or registry.LEARNERS.get(result.method)
     extra = [name for name in ("chosen", "reason", "temperature") if name in result.extra]
     return {
@@ -70,7 +72,7 @@ def described(result: Result) -> dict[str, Any]:
 
 
 def trace(result: Result) -> Markup:
-    """The objective by iteration, where there are iterations to draw."""
+    """Draw the objective by iteration, if there are enough iterations."""
     if len(result.trace) < 3:
         return Markup("")
     series = [("objective", list(range(1, len(result.trace) + 1)), result.trace.tolist())]
@@ -78,5 +80,5 @@ def trace(result: Result) -> Markup:
 
 
 def _value(value: Any) -> str:
-    """A parameter; a list without its brackets."""
+    """Format a parameter; a list without its brackets."""
     return shown(", ".join(map(str, value)) if isinstance(value, list | tuple) else value, 200)

@@ -1,6 +1,7 @@
-"""The page as one string: template, style, script and data in one file that asks nothing of the network.
+"""The HTML page: template, style, script and data in one file without network access.
 
-The policy in its head allows exactly this style sheet and this script, by their hashes, and images in the page itself.
+The content security policy in its head allows exactly this style sheet and this script, by their hashes, and images
+inside the page.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from .method import described, downloads, trace
 from .sheet import Section, Sheet
 
 # ----------------------------------------------------------------
-# Sections of a run's page from files that other commands put into its folder: estimate, accept, fair.
-# One line here for each such file; what it names gets the folder and returns a Section.
+# Sections from files that other commands put into the run folder: estimate, accept, fairness.
+# Each entry maps a file to a function that takes the folder and returns a Section.
 
 FILES = {
     "estimates.json": "crowdwise.report.guarantee:estimates_section",
@@ -37,18 +38,18 @@ FILES = {
 
 
 def attached(folder: Path | None) -> list[Section]:
-    """A section for each of the files that lie there."""
+    """Return a section for each of these files in the folder."""
     if folder is None:
         return []
-    return [resolve(door)(folder) for name, door in FILES.items() if (folder / name).is_file()]
+    return [resolve(section)(folder) for name, section in FILES.items() if (folder / name).is_file()]
 
 
-# What may not stand in a data block as it is: it could end the block, or the line.
+# Characters that must be escaped in a data block, because they could end the block or the line.
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 def render(sheet: Sheet, result: Result, *, title: str = "", made: str = "") -> str:
-    """HTML of the whole report: the kind's sections, then the method and the downloads, in the common frame."""
+    """Render the whole report: the sections of the kind, then the method and the downloads."""
     style, script = _static("report.css"), _static("report.js")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -63,17 +64,17 @@ def render(sheet: Sheet, result: Result, *, title: str = "", made: str = "") -> 
 
 
 def fragment(template: str, **values: Any) -> Markup:
-    """A piece of the page from one of our templates; every value is escaped unless it is markup already."""
+    """Render a template; every value is escaped unless it is markup already."""
     return Markup(_environment().get_template(template).render(**values))
 
 
 def as_json(value: Any) -> str:
-    """JSON that no browser can take for markup, whatever the strings in it say."""
+    """Return JSON that no browser can mistake for markup, whatever its strings contain."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_UNSAFE)
 
 
 def _last_sections(sheet: Sheet, result: Result, method: dict[str, Any]) -> list[Section]:
-    """What every page ends with."""
+    """Return the sections at the end of every page."""
     drawn = trace(result) if sheet.rounds == "iteration" else Markup("")
     run = fragment("method.html.j2", method=method, rounds=sheet.rounds, trace=drawn)
     loads = fragment("downloads.html.j2", files=downloads(sheet.tables))
@@ -85,13 +86,13 @@ def _last_sections(sheet: Sheet, result: Result, method: dict[str, Any]) -> list
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("crowdwise.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"number": text.number, "percent": text.percent, "shown": text.shown}
-    made.globals |= {"span": text.span, "count": text.count}
-    return made
+    environment.filters |= {"number": text.number, "percent": text.percent, "shown": text.shown}
+    environment.globals |= {"span": text.span, "count": text.count}
+    return environment
 
 
 def _static(name: str) -> str:
@@ -114,13 +115,13 @@ class Measure:
 
 
 def measures(coefficients: Sequence[Coefficient]) -> list[Measure]:
-    """All coefficients drawn on one scale, which begins at zero unless something is negative."""
+    """Draw all coefficients on one scale, which starts at zero unless a value is negative."""
     lows = [c.low if c.low is not None else c.value for c in coefficients]
     start = -1.0 if any(low is not None and low < -0.2 for low in lows) else -0.2
     return [Measure(c, svg.interval(c.value, c.low, c.high, start=start)) for c in coefficients]
 
 
 def agreement_section(coefficients: Sequence[Coefficient], about: str) -> Section:
-    """The coefficients in a table; `about` says what they are."""
+    """Return the coefficients as a table; `about` explains them."""
     body = fragment("agreement.html.j2", measures=measures(coefficients), about=about)
     return Section("agreement", "Agreement", "Agreement", body)

@@ -1,4 +1,4 @@
-"""The page of a kind of answers that has none of its own: whom to talk to, ledger, agreement, workers, estimates."""
+"""Report page of kinds without a page of their own: flagged workers, ledger, agreement, workers, estimates."""
 
 from __future__ import annotations
 
@@ -16,42 +16,45 @@ from .text import count, shown
 from .workers import notes as flag_notes
 from .workers import whom_to_talk_to
 
-# Rows shown of the workers (at each end) and of the tasks.
+# Shown at most: workers at each end of the list, and tasks.
 ENDS, TASKS = 100, 200
-_AGREEMENT = "How far the answers of different workers go together. The bar is the 95 % interval over tasks."
+_AGREEMENT = "How well the answers of different workers agree. The bar is the 95 % interval over tasks."
 
 
 def plain_page(votes: Votes[Any], result: Result) -> Sheet:
-    """All sections, from what every kind has."""
-    look: Studied = study(votes, result)
-    grave = [flag for flag in look.flags if flag.name != "unknown"]
-    talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
-    closing = f"{outlook(result)}. {look.closing()}"
+    """Return all sections, from what every kind provides."""
+    study_: Studied = study(votes, result)
+    flagged = [flag for flag in study_.flags if flag.name != "unknown"]
+    contacts = {
+        "talk": whom_to_talk_to(flagged, study_.meanings),
+        "n_talk": len({str(flag.worker) for flag in flagged}),
+    }
+    closing = f"{outlook(result)}. {study_.closing()}"
     lead = f"{len(votes):,} {votes.kind.answers_word} by {count(votes.n_workers, 'worker')} on "
     sections = [
-        Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=closing)),
+        Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=contacts, closing=closing)),
         Section("data", "Data", "Data", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
-        agreement_section(look.agreement, _AGREEMENT),
-        Section("workers", "Workers", "Workers", _workers(look)),
+        agreement_section(study_.agreement, _AGREEMENT),
+        Section("workers", "Workers", "Workers", _workers(study_)),
         Section("tasks", "Tasks", "Tasks", fragment("tables.html.j2", tables=[_tasks(result)])),
     ]
     tables = [
         ("labels.csv", "every task", result.to_table()),
-        ("quality.csv", "every worker", look.quality),
-        ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
-        ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
+        ("quality.csv", "every worker", study_.quality),
+        ("flags.csv", "every flag with its evidence", flag_table(study_.flags)),
+        ("agreement.csv", "the coefficients", agreement_table(study_.agreement)),
     ]
     return Sheet(lead + count(votes.n_tasks, "task"), sections, tables)
 
 
-def _workers(look: Studied) -> Any:
-    flags = fragment("flags.html.j2", notes=flag_notes(look.flags, look.meanings))
-    return flags + fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])
+def _workers(study_: Studied) -> Any:
+    flags = fragment("flags.html.j2", notes=flag_notes(study_.flags, study_.meanings))
+    return flags + fragment("tables.html.j2", tables=[_fit(table) for table in study_.worker_tables(ENDS)])
 
 
 def _tasks(result: Result) -> Table:
     table = result.to_table()
-    # A share is read to the thousandth; what else there is keeps four figures.
+    # Shares have three decimals, other numbers four significant digits.
     shares = {name for name in table.columns if name.startswith("p_") or name == "confidence"}
     rows = [[_cell(value, name in shares) for name, value in zip(table.columns, row, strict=True)]
             for row in table.head(TASKS).iter_rows()]  # fmt: skip
@@ -65,5 +68,5 @@ def _cell(value: Any, share: bool) -> str:
 
 
 def _fit(table: Table) -> Table:
-    """With cells of a length that the page can show."""
+    """Shorten the cells to what the page can show."""
     return Table(table.title, [shown(name, 40) for name in table.header], [[shown(c) for c in r] for r in table.rows])

@@ -1,4 +1,4 @@
-"""Sheet: what a kind of answers puts on the page; the frame around it is the same for all."""
+"""Sheet: the kind-specific content of the report page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: `anchor` is its id, `name` stands in the navigation, `title` above it."""
+    """A section of the page: `anchor` is its id, `name` is shown in the navigation, `title` is its heading."""
 
     anchor: str
     name: str
@@ -22,10 +22,15 @@ class Section:
 
 @dataclass(frozen=True)
 class Sheet:
-    """`lead` says how much there is, `tables` (file, what it is, table) can be downloaded, what matters most first.
+    """The content of the page.
 
-    `rounds` is what the method counts its iterations in; `data` is what the page's script looks up (see report.js);
-    `images` are the hosts that pictures may be loaded from.
+    Attributes:
+        lead: Summary of the size of the data.
+        sections: Sections of the page.
+        tables: Downloads as (file, description, table), most important first.
+        rounds: What the method counts its iterations in.
+        data: Data for the page's script (see report.js).
+        images: Hosts that pictures may be loaded from.
     """
 
     lead: str

@@ -1,7 +1,7 @@
-"""Drawings as SVG text, made here so that the page shows everything with scripts off.
+"""Drawings as SVG text, so that the page shows them without scripts.
 
 Colours are classes of report.css (the page's style policy forbids style attributes), numbers are attributes, and every
-text goes through `escape`. A drawing beside its own numbers is hidden from screen readers; others carry a label.
+text goes through `escape`. A drawing beside its own numbers is hidden from screen readers; others have a label.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from ..evaluation.calibration import Bin
 from .text import shown
 
-# Where there is nothing to draw.
+# Used if there is nothing to draw.
 NOTHING = Markup("")
 
 F8 = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def drawing(width: float, height: float, body: list[str], kind: str, label: str 
 
 
 def short(x: float) -> str:
-    """A coordinate in as few characters as it needs."""
+    """Format a coordinate with as few characters as possible."""
     return f"{x:.1f}".rstrip("0").rstrip(".") if x != int(x) else str(int(x))
 
 
@@ -86,7 +86,7 @@ def bar(share: float, width: float = 90.0) -> Markup:
 
 
 def bands(parts: Sequence[tuple[str, int]], label: str) -> Markup:
-    """One long bar in pieces, each as wide as its number; the pieces' classes are band0, band1..."""
+    """Draw one long bar in pieces, each as wide as its number; the classes of the pieces are band0, band1..."""
     width, total, x, body = 1000.0, max(sum(n for _, n in parts), 1), 0.0, []
     for i, (name, n) in enumerate(parts):
         w = width * n / total
@@ -98,7 +98,7 @@ def bands(parts: Sequence[tuple[str, int]], label: str) -> Markup:
 
 
 def matrix(p: F8, names: Sequence[str], label: str, tips: Sequence[Sequence[str]] | None = None) -> Markup:
-    """p[true, observed] as squares, the true class from top to bottom; digits where there is room."""
+    """Draw p[true, observed] as squares, true classes from top to bottom; with digits if there is room."""
     k = len(names)
     cell = 40.0 if k <= 5 else max(150.0 / k, 4.0)
     longest = 12
@@ -125,9 +125,9 @@ def matrix(p: F8, names: Sequence[str], label: str, tips: Sequence[Sequence[str]
 
 
 def heat(values: F8, names: Sequence[str], tips: Sequence[Sequence[str]], label: str) -> Markup:
-    """values[i, j] between workers below the diagonal (NaN: too few common tasks), who is who on it.
+    """Draw values[i, j] between workers below the diagonal (NaN: too few common tasks), with the names on the diagonal.
 
-    Cells carry data-i and data-j for the click.
+    Cells carry data-i and data-j for the click handler.
     """
     m = len(names)
     cell = max(min(640.0 / max(m, 1), 34.0), 13.0)
@@ -150,7 +150,7 @@ def heat(values: F8, names: Sequence[str], tips: Sequence[Sequence[str]], label:
 # ----------------------------------------------------------------
 # Drawings with axes: reliability of the confidence, and curves over epochs, iterations or a worker's labels.
 
-# Points of a curve at most; more are thinned out evenly.
+# Maximum number of points of a curve; more are thinned out evenly.
 POINTS = 120
 
 
@@ -167,17 +167,17 @@ class Frame:
     top: float = 8.0
 
     def x(self, value: float) -> float:
-        """Horizontal place of a value."""
+        """Horizontal position of a value."""
         lo, hi = self.x_range
         return self.left + (value - lo) / ((hi - lo) or 1.0) * (self.width - self.left - 10)
 
     def y(self, value: float) -> float:
-        """Vertical place of a value."""
+        """Vertical position of a value."""
         lo, hi = self.y_range
         return self.top + (hi - value) / ((hi - lo) or 1.0) * (self.height - self.bottom - self.top)
 
     def axes(self, x_name: str, y_name: str) -> list[str]:
-        """Grid lines, numbers and names."""
+        """Grid lines, tick labels and names."""
         body = []
         for v in _ticks(*self.y_range):
             body.append(f'<path class="grid" d="M{short(self.left)} {short(self.y(v))}H{short(self.width - 10)}"/>')
@@ -211,7 +211,7 @@ def _tick(value: float, between: tuple[float, float]) -> str:
 
 
 def reliability(bins: Sequence[Bin], label: str) -> Markup:
-    """Accuracy against confidence; a dot's size is the number of labels, its whisker the 95 % interval."""
+    """Draw accuracy against confidence; the size of a dot is the number of labels, its whisker the 95 % interval."""
     start = math.floor(10 * min([b.confidence for b in bins] + [0.9])) / 10
     low = math.floor(10 * min([b.low for b in bins] + [0.9])) / 10
     frame = Frame((start, 1.0), (low, 1.0), width=420, height=300, top=22)
@@ -240,10 +240,10 @@ def curves(
     width: float = 340.0,
     height: float = 220.0,
 ) -> Markup:
-    """Lines (name, xs, ys) in one frame; `at` marks one place on the horizontal axis."""
-    kept = [(n, *_thin(xs, ys)) for n, xs, ys in series]
-    xs = [x for _, each, _ in kept for x in each]
-    ys = [y for _, _, each in kept for y in each]
+    """Draw lines (name, xs, ys) in one frame; `at` marks a position on the horizontal axis."""
+    thinned = [(n, *_thin(xs, ys)) for n, xs, ys in series]
+    xs = [x for _, points, _ in thinned for x in points]
+    ys = [y for _, _, points in thinned for y in points]
     if not xs:
         return Markup("")
     frame = Frame((min(xs), max(xs)), y_range or room(min(ys), max(ys)), width, height)
@@ -252,14 +252,14 @@ def curves(
         body.append(
             f'<path class="ideal" d="M{short(frame.x(at))} {short(frame.top)}V{short(height - frame.bottom)}"/>'
         )
-    for i, (name, us, vs) in enumerate(kept):
+    for i, (name, us, vs) in enumerate(thinned):
         points = " ".join(f"{short(frame.x(u))},{short(frame.y(v))}" for u, v in zip(us, vs, strict=True))
         body.append(f'<polyline class="line line{i % 4}" points="{points}"><title>{escape(name)}</title></polyline>')
     return drawing(width, height, body, "chart", label)
 
 
 def room(low: float, high: float) -> tuple[float, float]:
-    """A range with a little air at both ends."""
+    """Return the range with a margin at both ends."""
     gap = (high - low) * 0.05 or abs(high) * 0.05 or 1.0
     return low - gap, high + gap
 

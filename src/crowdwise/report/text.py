@@ -1,32 +1,32 @@
-"""Values as people read them. Ids, labels and notes come from strangers: cut to a length, no control characters."""
+"""Formatting of values. Ids, labels and notes are untrusted: they are shortened and stripped of control characters."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-# Longer names are cut on the page; the downloads have them whole.
+# Longer names are shortened on the page; the downloads hold the full names.
 LONGEST = 80
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:
-    """A stranger's value as text for the page (still to be escaped, which the template and svg.py do)."""
+    """Return an untrusted value as text for the page (still to be escaped, which the template and svg.py do)."""
     text = "".join("\ufffd" if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in str(value)[: longest + 1])
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def exists(value: float | None) -> bool:
-    """Whether there is a number at all."""
+    """Whether there is a finite number."""
     return value is not None and math.isfinite(value)
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """0.73, or a dash where there is no number."""
+    """0.73, or a dash if there is no number."""
     return f"{value:.{digits}f}" if value is not None and math.isfinite(value) else "–"
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """73 %; never rounded up to certainty: 99.97 % is "> 99 %", not 100 %."""
+    """73 %; never rounded to certainty: 99.97 % is "> 99 %", not 100 %."""
     if value is None or not math.isfinite(value):
         return "–"
     out = f"{100 * value:.{digits}f}"
@@ -39,7 +39,7 @@ def percent(value: float | None, digits: int = 0) -> str:
 
 
 def span(low: float | None, high: float | None, digits: int = 2) -> str:
-    """0.61 to 0.80, or nothing where there is no interval."""
+    """0.61 to 0.80, or "" if there is no interval."""
     return f"{number(low, digits)} to {number(high, digits)}" if exists(low) and exists(high) else ""
 
 
@@ -49,7 +49,7 @@ def count(n: int, one: str, many: str = "") -> str:
 
 
 def strength(probability: float | None, p_value: float | None) -> str:
-    """How sure a flag is."""
+    """Return the strength of a flag as text."""
     if probability is not None:
         return f"probability {percent(probability)}"
     if p_value is None:

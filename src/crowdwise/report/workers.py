@@ -1,4 +1,4 @@
-"""Flags of workers as notes of the report."""
+"""Flags of workers in the report."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..workers.flags import Coefficient, Flag, false_alarms_in_words
 from ..workers.studied import Studied
 from .text import enough, number, shown, span, strength
 
-# Rows of the table of workers; matrices at once, and in all; classes in a matrix.
+# Shown at most: rows of the table of workers.
 SHOWN = 400
 
 
 @dataclass(frozen=True)
 class Note:
-    """A flag as shown: `kind` is its name, one of a fixed list."""
+    """A flag for display; `kind` is its name, one of a fixed list."""
 
     worker: str
     kind: str
@@ -30,7 +30,7 @@ class Note:
 
 
 def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[Note]:
-    """All flags but `unknown`, in their order; `meanings` are what flags can be called, in words."""
+    """Return all flags but `unknown` in their order; `meanings` are the flags in words."""
     return [
         Note(
             worker=shown(flag.worker),
@@ -47,32 +47,32 @@ def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[Note]:
     ]
 
 
-def flags_by_worker(look: Studied) -> dict[str, list[str]]:
-    """The names of each worker's flags, each once."""
+def flags_by_worker(study_: Studied) -> dict[str, list[str]]:
+    """Return the flag names of each worker without duplicates."""
     flagged: dict[str, list[str]] = {}
-    for flag in look.flags:
-        name, own = flag.name if flag.name in look.meanings else "other", flagged.setdefault(str(flag.worker), [])
-        if name not in own:
-            own.append(name)
+    for flag in study_.flags:
+        name, names = flag.name if flag.name in study_.meanings else "other", flagged.setdefault(str(flag.worker), [])
+        if name not in names:
+            names.append(name)
     return flagged
 
 
-def most_telling(look: Studied, flagged: Mapping[str, list[str]]) -> pl.DataFrame:
-    """The rows of workers with answers; where there are too many, those of the flagged and the busiest."""
-    grave = [worker for worker, names in flagged.items() if names != ["unknown"]]
-    table = look.quality.filter(pl.col("n_labels") > 0)
-    table = table.with_columns(pl.col("worker").cast(pl.String).is_in(grave).alias("_grave"))
+def most_telling(study_: Studied, flagged: Mapping[str, list[str]]) -> pl.DataFrame:
+    """Return the rows of workers with answers; if there are too many, those of flagged and of the busiest workers."""
+    flagged_workers = [worker for worker, names in flagged.items() if names != ["unknown"]]
+    table = study_.quality.filter(pl.col("n_labels") > 0)
+    table = table.with_columns(pl.col("worker").cast(pl.String).is_in(flagged_workers).alias("_grave"))
     return table.sort("_grave", "n_labels", descending=True, maintain_order=True).head(SHOWN)
 
 
 # ---------------------------------------------------------------- Sentences about flagged workers and agreement
 
-# The bounds that Krippendorff gives for alpha.
+# Krippendorff's bounds for alpha.
 _GOOD, _FAIR = 0.8, 0.667
 
 
 def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labels") -> list[str]:
-    """What Krippendorff's alpha says of the crowd."""
+    """Describe Krippendorff's alpha in words."""
     alpha = next((c for c in coefficients if c.name.startswith("Krippendorff")), None)
     if alpha is None:
         return []
@@ -80,19 +80,19 @@ def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labe
         return [f"Agreement beyond chance cannot be measured: {alpha.reason}."]
     word = "good" if alpha.value >= _GOOD else "fair" if alpha.value >= _FAIR else "low"
     where = span(alpha.low, alpha.high)
-    said = f"Agreement beyond chance is {word}: Krippendorff's alpha {number(alpha.value)}" + (
+    text = f"Agreement beyond chance is {word}: Krippendorff's alpha {number(alpha.value)}" + (
         f" ({where})." if where else "."
     )
     if word == "low":
-        said += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
-    return [said]
+        text += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
+    return [text]
 
 
-def whom_to_talk_to(grave: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6) -> list[tuple[str, str, str]]:
-    """One line a worker, with their most serious flag."""
-    seen: dict[str, tuple[str, str, str]] = {}
-    for flag in grave:
-        seen.setdefault(
+def whom_to_talk_to(flags: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6) -> list[tuple[str, str, str]]:
+    """Return one line per worker with the most serious flag."""
+    contacts: dict[str, tuple[str, str, str]] = {}
+    for flag in flags:
+        contacts.setdefault(
             str(flag.worker), (shown(flag.worker), meanings.get(flag.name, flag.name), shown(flag.evidence, 300))
         )
-    return list(seen.values())[:at_most]
+    return list(contacts.values())[:at_most]

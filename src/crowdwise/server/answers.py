@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .config import Config
+from .pair_sides import SIDES, has_side
 from .problems import Problem
-from .sides import SIDES, has_side
-from .words import dumps
+from .serialization import dumps
 
 Payload = Mapping[str, Any]
 Check = Callable[[Any, Payload], Any]
@@ -40,11 +40,11 @@ def kind_of(config: Config) -> AnswerKind:
         "sets": lambda answer, _: _set(answer, config.classes),
         "numbers": lambda answer, _: _number(answer, config.low, config.high),
         "comparisons": lambda answer, _: _one_of(answer, BETTER),
-        "same": lambda answer, _: _one_of(answer, SAME),
-        "ranking": _ranking,
+        "similarities": lambda answer, _: _one_of(answer, SAME),
+        "rankings": _ranking,
         "spans": lambda answer, payload: _spans(answer, payload, config.classes),
     }[config.kind]
-    return AnswerKind(check, lambda _: 0, config.kind in ("ranking", "spans"), _TASKS.get(config.kind, lambda _: None))
+    return AnswerKind(check, lambda _: 0, config.kind in ("rankings", "spans"), _TASKS.get(config.kind, lambda _: None))
 
 
 def _one_of(answer: Any, classes: tuple[str, ...]) -> str:
@@ -57,9 +57,9 @@ def _one_of(answer: Any, classes: tuple[str, ...]) -> str:
 def _set(answer: Any, classes: tuple[str, ...]) -> list[str]:
     if not isinstance(answer, list):
         raise Problem(422, f"answer must be a list of classes, got {_short(answer)}")
-    for each in answer:
-        _one_of(each, classes)
-    return [each for each in classes if each in answer]
+    for class_ in answer:
+        _one_of(class_, classes)
+    return [class_ for class_ in classes if class_ in answer]
 
 
 def _number(answer: Any, low: float | None, high: float | None) -> float:
@@ -77,7 +77,7 @@ def _number(answer: Any, low: float | None, high: float | None) -> float:
 
 def _ranking(answer: Any, payload: Payload) -> list[str]:
     items = payload["items"]
-    if not isinstance(answer, list) or not all(isinstance(each, str) for each in answer):
+    if not isinstance(answer, list) or not all(isinstance(entry, str) for entry in answer):
         raise Problem(422, f"answer must be a list of items, best first, got {_short(answer)}")
     if sorted(answer) != sorted(items):
         raise Problem(422, f"answer must name each of the {len(items)} items once: {', '.join(items)[:200]}")
@@ -89,15 +89,15 @@ def _spans(answer: Any, payload: Payload, classes: tuple[str, ...]) -> list[dict
     if not isinstance(answer, list) or len(answer) > MOST_SPANS:
         raise Problem(422, f"answer must be a list of at most {MOST_SPANS} spans, got {_short(answer)}")
     out = []
-    for each in answer:
-        if not isinstance(each, dict) or set(each) != {"start", "end", "label"}:
-            raise Problem(422, f"a span has start, end and label, got {_short(each)}")
-        start, end = each["start"], each["end"]
+    for span in answer:
+        if not isinstance(span, dict) or set(span) != {"start", "end", "label"}:
+            raise Problem(422, f"a span has start, end and label, got {_short(span)}")
+        start, end = span["start"], span["end"]
         if any(isinstance(x, bool) or not isinstance(x, int) for x in (start, end)) or not 0 <= start < end <= len(
             text
         ):
             raise Problem(422, f"a span goes from {start!r} to {end!r}; the text has {len(text)} characters")
-        out.append({"start": start, "end": end, "label": _one_of(each["label"], classes)})
+        out.append({"start": start, "end": end, "label": _one_of(span["label"], classes)})
     out.sort(key=lambda span: (span["start"], span["end"], span["label"]))
     if len({dumps(span) for span in out}) != len(out):
         raise Problem(422, "a span is given twice")
@@ -128,8 +128,8 @@ def _has_text(payload: Payload) -> None:
 
 _TASKS: dict[str, Callable[[Payload], None]] = {
     "comparisons": _has_sides,
-    "same": _has_sides,
-    "ranking": _has_items,
+    "similarities": _has_sides,
+    "rankings": _has_items,
     "spans": _has_text,
 }
 

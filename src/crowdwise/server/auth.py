@@ -13,8 +13,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from .batch import Batch
 from .problems import Problem
-from .shift import Shift
 from .store import tables as t
 
 SCOPES = ("annotate", "read", "check", "admin")
@@ -53,7 +53,7 @@ def csrf_of(secret: str) -> str:
     return hmac.new(secret.encode("utf-8", "replace"), b"crowdwise form", hashlib.sha256).hexdigest()
 
 
-class Door:
+class Authenticator:
     """Looks up tokens; what was found is remembered until the log says that tokens changed."""
 
     def __init__(self, engine: sa.Engine, project: str) -> None:
@@ -70,29 +70,29 @@ class Door:
 
     def remembered(self, secret: str) -> Principal | None:
         """Who comes with this token, where that is known without looking; hashes are compared in constant time."""
-        found = digest(secret)
-        known = self._known.get(found[:16])
-        return known[1] if known is not None and hmac.compare_digest(known[0], found) else None
+        hashed = digest(secret)
+        entry = self._known.get(hashed[:16])
+        return entry[1] if entry is not None and hmac.compare_digest(entry[0], hashed) else None
 
     def look(self, secret: str) -> Principal | None:
         """The same from the table; None for a token that is unknown or revoked."""
-        found, generation = digest(secret), self._generation
+        hashed, generation = digest(secret), self._generation
         with self._engine.connect() as connection:
-            of = (t.token.c.project == self._project, t.token.c.hash == found, t.token.c.revoked_at.is_(None))
+            of = (t.token.c.project == self._project, t.token.c.hash == hashed, t.token.c.revoked_at.is_(None))
             row = connection.execute(sa.select(t.token).where(*of)).first()
-        if row is None or not hmac.compare_digest(row.hash, found):
+        if row is None or not hmac.compare_digest(row.hash, hashed):
             return None
         who = Principal(row.id, row.scope, row.worker)
         with self._lock:
             if generation == self._generation:
                 if len(self._known) > 100_000:
                     self._known = {}
-                self._known[found[:16]] = (row.hash, who)
+                self._known[hashed[:16]] = (row.hash, who)
         return who
 
 
 def issue(
-    shift: Shift, scope: str, worker: int | None = None, note: str = "", by: str | None = None
+    batch: Batch, scope: str, worker: int | None = None, note: str = "", by: str | None = None
 ) -> tuple[str, str]:
     """A new token: its id, and the secret, which nobody can read again."""
     if scope not in SCOPES:
@@ -100,31 +100,31 @@ def issue(
     if scope == "annotate" and worker is None:
         raise Problem(422, "a token that may annotate belongs to a worker; name one")
     secret, number = fresh(), secrets.token_hex(8)
-    row = {"id": number, "project": shift.project, "hash": digest(secret), "worker": worker, "scope": scope,
-           "note": note, "created_at": shift.now}  # fmt: skip
-    shift.execute(sa.insert(t.token), row)
-    name = None if worker is None else shift.live.crowd.workers[worker].name
-    shift.note(by, "token", token=number, scope=scope, worker=name)
+    row = {"id": number, "project": batch.project, "hash": digest(secret), "worker": worker, "scope": scope,
+           "note": note, "created_at": batch.now}  # fmt: skip
+    batch.execute(sa.insert(t.token), row)
+    name = None if worker is None else batch.live.crowd.workers[worker].name
+    batch.note(by, "token", token=number, scope=scope, worker=name)
     return number, secret
 
 
-def revoke(shift: Shift, *, token: str | None = None, worker: int | None = None, by: str | None = None) -> int:
+def revoke(batch: Batch, *, token: str | None = None, worker: int | None = None, by: str | None = None) -> int:
     """Take back a token, or all of a worker's; how many."""
-    of = [t.token.c.project == shift.project, t.token.c.revoked_at.is_(None)]
+    of = [t.token.c.project == batch.project, t.token.c.revoked_at.is_(None)]
     of.append(t.token.c.id == token if token is not None else t.token.c.worker == worker)
-    n = shift.execute(sa.update(t.token).where(*of).values(revoked_at=shift.now)).rowcount
-    shift.enter("auth")
-    shift.note(by, "revoke", token=token, worker=worker, tokens=n)
+    n = batch.execute(sa.update(t.token).where(*of).values(revoked_at=batch.now)).rowcount
+    batch.enter("auth")
+    batch.note(by, "revoke", token=token, worker=worker, tokens=n)
     return int(n)
 
 
-def invite(shift: Shift, uses: int, seconds: float, by: str | None = None) -> str:
+def invite(batch: Batch, uses: int, seconds: float, by: str | None = None) -> str:
     """A code that lets so many people in until then."""
     code = fresh(INVITE)
-    row = {"hash": digest(code), "project": shift.project, "uses": uses, "expires_at": shift.now + seconds,
-           "created_at": shift.now}  # fmt: skip
-    shift.execute(sa.insert(t.invite), row)
-    shift.note(by, "invite", uses=uses, seconds=seconds)
+    row = {"hash": digest(code), "project": batch.project, "uses": uses, "expires_at": batch.now + seconds,
+           "created_at": batch.now}  # fmt: skip
+    batch.execute(sa.insert(t.invite), row)
+    batch.note(by, "invite", uses=uses, seconds=seconds)
     return code
 
 
@@ -139,11 +139,11 @@ def invitation(query: Callable[..., Any], project: str, code: str, now: float) -
     return row
 
 
-def join(shift: Shift, code: str, name: str) -> tuple[int, str]:
+def join(batch: Batch, code: str, name: str) -> tuple[int, str]:
     """Use an invitation: a new worker's number and their token."""
-    from .acts.manage import add_worker
+    from .commands.manage import add_worker
 
-    row = invitation(shift.query, shift.project, code, shift.now)
-    worker = add_worker(shift, name.strip(), "human")
-    shift.execute(sa.update(t.invite).where(t.invite.c.hash == row.hash).values(uses=row.uses - 1))
-    return worker, issue(shift, "annotate", worker, "invitation")[1]
+    row = invitation(batch.query, batch.project, code, batch.now)
+    worker = add_worker(batch, name.strip(), "human")
+    batch.execute(sa.update(t.invite).where(t.invite.c.hash == row.hash).values(uses=row.uses - 1))
+    return worker, issue(batch, "annotate", worker, "invitation")[1]

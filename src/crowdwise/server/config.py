@@ -10,10 +10,11 @@ from ..active.records import Settings
 from ..active.rules import POLICIES
 from ..active.stopping import Stopping
 from ..core.errors import CrowdwiseError, ParameterError
+from ..core.registry import FORMER_KINDS
 from .problems import Problem
-from .words import LINE, TEXT, name_of, text_of
+from .serialization import LINE, TEXT, name_of, text_of
 
-KINDS = ("classes", "ordered", "sets", "numbers", "comparisons", "same", "ranking", "spans")
+KINDS = ("classes", "ordered", "sets", "numbers", "comparisons", "similarities", "rankings", "spans")
 # Kinds whose answers are one of a few classes: the online model follows them, and a task may stop as sure.
 SURE_KINDS = ("classes", "ordered")
 # Kinds whose answers are right or wrong as a whole: once checked tasks have measured it, a task may stop as sure too.
@@ -108,10 +109,12 @@ class Config:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Config:
         """From names and values; what is not known is refused, not dropped."""
-        known = {each.name for each in fields(cls)}
+        names = {field.name for field in fields(cls)}
+        if given.get("kind") in FORMER_KINDS:  # a project that was stored under the former name
+            given = {**given, "kind": FORMER_KINDS[given["kind"]]}
         for name in given:
-            if name not in known:
-                raise ParameterError(f"a project has no setting {name!r}; there are {', '.join(sorted(known))}")
+            if name not in names:
+                raise ParameterError(f"a project has no setting {name!r}; there are {', '.join(sorted(names))}")
         try:
             return cls(**{**given, "classes": tuple(given.get("classes", ()))})
         except TypeError as error:
@@ -141,8 +144,8 @@ def _check_classes(kind: str, classes: tuple[str, ...]) -> None:
         if classes:
             raise ParameterError(f"a project of kind {kind} has no classes; leave them out")
         return
-    for each in classes:
-        name_of(each, "a class")
+    for name in classes:
+        name_of(name, "a class")
     least = 2 if kind in SURE_KINDS else 1
     if not least <= len(classes) <= MOST_CLASSES:
         raise ParameterError(f"a project of kind {kind} needs {least} to {MOST_CLASSES} classes, got {len(classes)}")

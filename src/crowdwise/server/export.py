@@ -17,17 +17,17 @@ import sqlalchemy as sa
 from ..core.errors import CrowdwiseError
 from ..io.csv.cells import to_csv
 from ..report import render
+from .batch import Batch
+from .live.answer_log import answers_at
+from .live.baseline import side
 from .live.gold import usable
-from .live.said import answers_at
-from .live.settled import side
 from .live.statement import fit_calibrated
 from .live.status import task_row, worker_row
 from .live.votes import votes_of
 from .problems import Problem
 from .project import Project
-from .shift import Shift
+from .serialization import dumps
 from .store import tables as t
-from .words import dumps
 
 # What is said about answers beside what votes know of.
 BESIDE = ("model", "latency_ms", "tokens_in", "tokens_out")
@@ -42,7 +42,7 @@ def table_of(project: Project, what: str) -> pl.DataFrame:
     if what == "votes":
         return _votes_table(project)
     command = _labels if what == "labels" else _workers
-    rows: list[dict[str, Any]] = project.desk.do(command, write=False)
+    rows: list[dict[str, Any]] = project.queue.do(command, write=False)
     return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({what[:-1]: []})
 
 
@@ -85,7 +85,7 @@ class Reports:
 
     def _start(self) -> Future[str]:
         """The report that is there, that is being made, or a new one in a thread of its own."""
-        live = self._project.desk.live
+        live = self._project.queue.live
         answers = (live.serial, live.changes)
         with self._lock:
             if self._running is not None:
@@ -116,12 +116,12 @@ def report(project: Project) -> str:
     """The page of this moment, by the project's method."""
     rows = _said(project)
     votes = _votes(project, rows)
-    live = project.desk.live
+    live = project.queue.live
     config, names = live.config, live.crowd.tasks
-    known = {names[code]: answer for code, answer in dict(live.gold).items()}
+    gold_answers = {names[code]: answer for code, answer in dict(live.gold).items()}
     drawn = {names[code] for code in set(live.checks.done)}
     try:
-        gold, _ = usable(config.kind, known, drawn, {row[0]: row[3] for row in rows})
+        gold, _ = usable(config.kind, gold_answers, drawn, {row[0]: row[3] for row in rows})
         result = fit_calibrated(votes, config.method, gold, drawn)
         return render(votes, result, title=config.question, made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
     except CrowdwiseError as error:
@@ -150,7 +150,7 @@ def _said(project: Project) -> list[Any]:
 
 def _votes(project: Project, rows: list[Any] | None = None) -> Any:
     try:
-        return votes_of(project.desk.live.config, _said(project) if rows is None else rows)
+        return votes_of(project.queue.live.config, _said(project) if rows is None else rows)
     except CrowdwiseError as error:
         raise Problem(409, f"{error}; ask again when answers have come") from error
 
@@ -179,10 +179,10 @@ def _names(table: sa.Table, project: str) -> Any:
     return sa.select(table.c.code, table.c.id).where(table.c.project == project)
 
 
-def _labels(shift: Shift) -> list[dict[str, Any]]:
+def _labels(batch: Batch) -> list[dict[str, Any]]:
     """A row a task: the settled answer, the live one where nothing is settled yet, and why it stopped."""
-    live = shift.live
-    beside = side(live.settled)
+    live = batch.live
+    beside = side(live.baseline)
     tables = beside.get("tasks", {})
     out = []
     for code, name in enumerate(live.crowd.tasks):
@@ -192,7 +192,7 @@ def _labels(shift: Shift) -> list[dict[str, Any]]:
             best = row["settled"] or row["live"]
             kept |= {"label": best["label"] if row["answers"] else None, "confidence": best["confidence"]}
             kept |= {"live_label": row["live"]["label"], "live_confidence": row["live"]["confidence"]}
-            kept |= {f"p_{each}": p for each, p in best["posterior"].items()}
+            kept |= {f"p_{name}": p for name, p in best["posterior"].items()}
             kept["can_ship"] = (row["settled"] or {}).get("can_ship")
         else:
             kept |= {k: v for k, v in tables.get(name, {}).items() if k != "n_labels"}
@@ -200,12 +200,12 @@ def _labels(shift: Shift) -> list[dict[str, Any]]:
     return out
 
 
-def _workers(shift: Shift) -> list[dict[str, Any]]:
+def _workers(batch: Batch) -> list[dict[str, Any]]:
     rows = []
-    for code in range(len(shift.live.crowd.workers)):
-        row = worker_row(shift.live, code, shift.now)
+    for code in range(len(batch.live.crowd.workers)):
+        row = worker_row(batch.live, code, batch.now)
         skill = row.pop("skill") or {"low": None, "mean": None, "high": None}
-        flags = json.dumps([each["flag"] for each in row.pop("flags")])
+        flags = json.dumps([flag["flag"] for flag in row.pop("flags")])
         name = row.pop("name")
         ends = {"skill": skill["mean"], "skill_low": skill["low"], "skill_high": skill["high"]}
         rows.append({"worker": name, **row, **ends, "flags": flags})

@@ -14,8 +14,8 @@ import warnings
 
 from ..core.errors import CrowdwiseError, DataError
 from .config import Config
+from .live.baseline import Arrays, pack, text, unpack
 from .live.fits import Rows, fit_arrays
-from .live.settled import Arrays, pack, text, unpack
 
 # Answers from which a fit is worth a process: below, its start would take longer than the fit.
 MANY = 20_000
@@ -39,13 +39,13 @@ class Fitter:
         command = [sys.executable, "-m", "crowdwise.server.fitting"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
-            out, said = self._process.communicate(packed(rows, flags=flags), timeout=self.longest)
+            out, errors = self._process.communicate(packed(rows, flags=flags), timeout=self.longest)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
             raise DataError(f"the fit took longer than {self.longest:g} seconds and was ended") from None
         if self._process.returncode:
-            words = said.decode(errors="replace").strip().splitlines()[-1:]
+            words = errors.decode(errors="replace").strip().splitlines()[-1:]
             raise DataError(f"the fit ended with {self._process.returncode}: {' '.join(words) or 'no word'}"[:300])
         return unpack(out)
 
@@ -79,11 +79,11 @@ def main() -> int:
     warnings.simplefilter("ignore")
     rows, flags = unpacked(sys.stdin.buffer.read())
     try:
-        found = pack(fit_arrays(rows, flags=flags))
+        arrays = pack(fit_arrays(rows, flags=flags))
     except CrowdwiseError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    sys.stdout.buffer.write(found)
+    sys.stdout.buffer.write(arrays)
     return 0
 
 

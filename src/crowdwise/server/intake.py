@@ -11,7 +11,7 @@ from ..core.errors import DataError, unwritable
 from ..io.tables import open_table
 from ..kinds.rankings.answers import items_in
 from .problems import Problem
-from .words import name_of
+from .serialization import name_of
 
 IDS = ("id", "task", "task_id")
 # Columns that hold known answers; files of tasks to check (--check) name them by the kind.
@@ -68,10 +68,10 @@ def _cell(field: str, value: Any) -> Any:
 
 
 def _images(folder: Path, media: Path) -> list[dict[str, Any]]:
-    found = sorted(each for each in folder.iterdir() if each.suffix.lower() in IMAGES)
-    if not found:
+    images = sorted(image for image in folder.iterdir() if image.suffix.lower() in IMAGES)
+    if not images:
         raise DataError(f"{folder} holds no images ({', '.join(IMAGES)})")
-    return [{"id": each.stem, "payload": {"image": _take(each, media)}, "gold": None} for each in found]
+    return [{"id": image.stem, "payload": {"image": _take(image, media)}, "gold": None} for image in images]
 
 
 def _local_image(given: str, beside: Path, media: Path) -> str:

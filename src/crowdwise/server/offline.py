@@ -11,15 +11,15 @@ import sqlalchemy as sa
 
 from ..core.errors import DataError, unwritable
 from . import auth
-from .acts import manage
+from .batch import Batch
+from .commands import manage
 from .config import Config
 from .export import FORMATS, TABLES, table_of, written
 from .intake import read_gold, read_tasks
+from .live.baseline import side
 from .live.checks import CHOSEN, RANDOM
-from .live.settled import side
 from .problems import Problem
 from .project import Project, create, load_tasks
-from .shift import Shift
 from .store import tables as t
 from .store.backup import backup
 from .store.folder import MEDIA, Folder
@@ -35,24 +35,24 @@ def import_tasks(project: Project, path: Path) -> dict[str, int]:
 
 def import_gold(project: Project, path: Path, *, random: bool = False) -> int:
     """Known answers of tasks that are there; how many. `random`: they were drawn at random among the labelled ones."""
-    found = {name: answer for name, answer in read_gold(path).items() if answer is not None}
+    gold = {name: answer for name, answer in read_gold(path).items() if answer is not None}
 
-    def command(shift: Shift) -> int:
-        for name, answer in found.items():
-            shift.task(name)
-            if not shift.live.kind.looks:
-                shift.live.kind.check(_number(shift, answer), {})
-        for name, answer in found.items():
-            manage.set_gold(shift, name, _number(shift, answer), drawn=RANDOM if random else CHOSEN)
-        return len(found)
+    def command(batch: Batch) -> int:
+        for name, answer in gold.items():
+            batch.task(name)
+            if not batch.live.kind.looks:
+                batch.live.kind.check(_number(batch, answer), {})
+        for name, answer in gold.items():
+            manage.set_gold(batch, name, _number(batch, answer), drawn=RANDOM if random else CHOSEN)
+        return len(gold)
 
-    return int(project.desk.do(command, timeout=600))
+    return int(project.queue.do(command, timeout=600))
 
 
-def _number(shift: Shift, answer: Any) -> Any:
+def _number(batch: Batch, answer: Any) -> Any:
     """Cells of a table are texts; where numbers are answered, they are numbers."""
-    if shift.live.config.kind != "numbers" or not isinstance(answer, str):
-        return str(answer) if shift.live.config.sure else answer
+    if batch.live.config.kind != "numbers" or not isinstance(answer, str):
+        return str(answer) if batch.live.config.sure else answer
     try:
         return float(answer)
     except ValueError:
@@ -82,22 +82,22 @@ def export(project: Project, to: Path, format: str, *, force: bool = False) -> l
 
 def sentence(project: Project) -> str:
     """How far the labels can be trusted, by the last fit of all answers; empty before there is one."""
-    level = side(project.desk.live.settled).get("trust") or {}
+    level = side(project.queue.live.baseline).get("trust") or {}
     return str(level.get("sentence", ""))
 
 
-def token_for(shift: Shift, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
+def token_for(batch: Batch, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
     """A token for a worker, who is made where they are new, or for nobody in particular."""
     code = None
     if worker is not None:
-        code = shift.live.crowd.worker_code.get(worker)
-        code = manage.add_worker(shift, worker, kind, cost) if code is None else code
-    return auth.issue(shift, scope, code)[1]
+        code = batch.live.crowd.worker_code.get(worker)
+        code = manage.add_worker(batch, worker, kind, cost) if code is None else code
+    return auth.issue(batch, scope, code)[1]
 
 
 def tokens(project: Project) -> list[dict[str, Any]]:
     """All tokens, without their secrets."""
-    names = [each.name for each in project.desk.live.crowd.workers]
+    names = [worker.name for worker in project.queue.live.crowd.workers]
     with project.database.reader.connect() as connection:
         rows = connection.execute(sa.select(t.token).where(t.token.c.project == project.name)).all()
     return [

@@ -14,23 +14,23 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..core.errors import DataError
-from .acts import manage
-from .auth import Door, issue
+from .auth import Authenticator, issue
+from .batch import Batch
+from .commands import manage
 from .config import Config
-from .desk import Desk
+from .live.answer_log import answers_at
+from .live.baseline import load_baseline
 from .live.replay import replay
-from .live.said import answers_at
-from .live.settled import load_settled
 from .live.snapshot import Mark, Unusable, discard, load, save, take
 from .live.state import Live
 from .problems import Problem
-from .settler import Settler
-from .shift import Shift
+from .refitter import Refitter
+from .serialization import dumps, name_of
 from .store import tables as t
 from .store.engine import Database, reason
 from .store.folder import SNAPSHOTS, Folder
 from .store.log import Event, digest, events
-from .words import dumps, name_of
+from .write_queue import WriteQueue
 
 LOG = logging.getLogger("crowdwise.server")
 
@@ -56,16 +56,16 @@ class Project:
         try:
             self.database.check()
             self.database.migrate()
-            self.desk = Desk(self.database, self._load, clock=clock)
+            self.queue = WriteQueue(self.database, self._load, clock=clock)
         except sa.exc.SQLAlchemyError as error:
             self.folder.unlock()
             raise DataError(f"{self.folder.path}: the database does not answer: {reason(error)}") from error
         except BaseException:
             self.folder.unlock()
             raise
-        self.door = Door(self.database.reader, self.name)
-        self.desk.after.append(self._heard)
-        self.settler = Settler(self) if serve else None
+        self.authenticator = Authenticator(self.database.reader, self.name)
+        self.queue.after.append(self._heard)
+        self.refitter = Refitter(self) if serve else None
 
     def _load(self) -> Live:
         """The live state of the database."""
@@ -75,10 +75,10 @@ class Project:
                 raise DataError(f"{self.folder.path}: the database has no project {self.name!r}")
             self.uid = first.uid
             live = self._replayed(connection)
-            shift = Shift(live, self.name, connection, self.clock())
-            mine = (t.lease.c.project == self.name, t.lease.c.expires_at > shift.now)
+            batch = Batch(live, self.name, connection, self.clock())
+            mine = (t.lease.c.project == self.name, t.lease.c.expires_at > batch.now)
             for row in connection.execute(sa.select(t.lease).where(*mine).order_by(t.lease.c.id)):
-                shift.hold_again(row)
+                batch.hold_again(row)
             most = sa.select(sa.func.max(t.lease.c.id)).where(t.lease.c.project == self.name)
             live.leases.last = connection.execute(most).scalar() or 0
             return live
@@ -87,7 +87,7 @@ class Project:
         """The last snapshot and the rest of the log; the whole log where that does not work."""
         read = connection.execute
         how: dict[str, Any] = {
-            "kept": lambda event: load_settled(read, self.name, event.id),
+            "kept": lambda event: load_baseline(read, self.name, event.id),
             "answers": lambda event: answers_at(read, self.name, event),
         }
         folder, warning = self.folder.path / SNAPSHOTS, ""
@@ -121,7 +121,7 @@ class Project:
 
     def snapshot(self) -> None:
         """Keep the live state, so that the next start is short."""
-        arrays, last = self.desk.do(lambda shift: (take(shift.live), shift.live.last), write=False)
+        arrays, last = self.queue.do(lambda batch: (take(batch.live), batch.live.last), write=False)
         with self.database.reader.connect() as connection:
             log = digest(connection, self.name, last)
         if log is None:
@@ -129,20 +129,20 @@ class Project:
         save(arrays, Mark(self.uid, last, log), self.folder.path / SNAPSHOTS)
         self.snapshot_at = last
 
-    def _heard(self, shift: Shift) -> None:
+    def _heard(self, batch: Batch) -> None:
         """After each batch: tokens that changed are looked up again."""
-        if any(event.kind == "auth" for event in shift.new):
-            self.door.forget()
+        if any(event.kind == "auth" for event in batch.new):
+            self.authenticator.forget()
 
     def close(self) -> None:
         """Finish and let go."""
-        if self.settler is not None:
-            self.settler.close()
-            if self.desk.sound and self.desk.live.last > self.snapshot_at:
+        if self.refitter is not None:
+            self.refitter.close()
+            if self.queue.sound and self.queue.live.last > self.snapshot_at:
                 # A shortcut that cannot be kept is none.
                 with contextlib.suppress(OSError, Problem, sa.exc.SQLAlchemyError):
                     self.snapshot()
-        self.desk.close()
+        self.queue.close()
         self.database.close()
         self.folder.unlock()
 
@@ -175,7 +175,7 @@ def create(path: str | Path, config: Config, *, name: str = "main", database: st
         connection.execute(sa.insert(t.event), first.row(name))
     base.close()
     with Project(path) as project:
-        secret: str = project.desk.do(lambda shift: issue(shift, "admin", note="made with the project"))[1]
+        secret: str = project.queue.do(lambda batch: issue(batch, "admin", note="made with the project"))[1]
     return secret
 
 
@@ -183,8 +183,8 @@ def load_tasks(project: Project, tasks: list[dict[str, Any]], by: str | None = N
     """Add tasks in parts that leave the desk free for others; what was added and what was there."""
     total = {"added": 0, "there": 0}
     for at in range(0, len(tasks), 1_000):
-        found = project.desk.do(partial(manage.add_tasks, given=tasks[at : at + 1_000], by=by))
-        total = {name: total[name] + found[name] for name in total}
+        added = project.queue.do(partial(manage.add_tasks, given=tasks[at : at + 1_000], by=by))
+        total = {name: total[name] + added[name] for name in total}
     return total
 
 

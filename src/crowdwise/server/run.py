@@ -32,9 +32,12 @@ def run(
     proxy: bool = False,
     public_url: str = "",
     limits: Limits | None = None,
-    told: Callable[[str], None] | None = None,
+    on_start: Callable[[str], None] | None = None,
 ) -> None:
-    """Open the project, listen, say where (`told`), and close it at the end. `public_url`: where people reach it."""
+    """Open the project, serve until interrupted, and close it.
+
+    `on_start` is called with the address; `public_url` is the address used in links.
+    """
     # The server hands the signal on when it is done; the project is still to be closed then.
     signal.signal(signal.SIGTERM, _ended)
     process.prepare()
@@ -56,8 +59,8 @@ def run(
             log_level="warning", access_log=False, server_header=False, proxy_headers=proxy,
             forwarded_allow_ips="127.0.0.1" if proxy else "", timeout_keep_alive=75, timeout_graceful_shutdown=5,
         )  # fmt: skip
-        if told is not None:
-            told(where)
+        if on_start is not None:
+            on_start(where)
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -67,11 +70,11 @@ def _ended(*_: Any) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     # Connections inherit it. The system would let it grow to megabytes, which the server fills with responses for each
     # client that does not read them.
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-    found.bind((host, port))
-    found.listen(2048)
-    return found
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+    listener.bind((host, port))
+    listener.listen(2048)
+    return listener

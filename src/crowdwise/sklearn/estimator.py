@@ -1,4 +1,4 @@
-"""CrowdAggregator: a registered method with scikit-learn's manners."""
+"""CrowdAggregator: a registered aggregation method as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..core.method_registry import DEFAULT, method
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..stats.ties import winners
-from .shapes import InputError, Wide, dress, dress_proba, is_long
+from .containers import InputError, WideMatrix, is_long, proba_to_container, to_container
 
 try:
     from sklearn.base import BaseEstimator
@@ -25,12 +25,22 @@ except ImportError as error:
 
 
 class CrowdAggregator(BaseEstimator):  # type: ignore[misc]
-    """Labels of a crowd by any registered `method` with its `params` (a mapping of names to values).
+    """Aggregate the labels of a crowd with any registered method.
 
-    X is wide (one row a task, one column a worker; None, NaN and `missing` are empty cells) or a long pandas or polars
-    table with columns task, worker, label. pandas in, pandas out; polars in, polars out; arrays else. A long table's
-    answers come by task, sorted. Ties go to the first class. After fit: `result_` (a crowdwise Result), `classes_`,
-    `labels_` (what fit_predict gave). predict judges tasks of the same workers with everything learnt held fixed.
+    X is either wide (one row per task, one column per worker; None, NaN and `missing` are empty cells) or a long pandas
+    or polars table with the columns task, worker and label. The output has the type of the input: pandas, polars, or
+    arrays otherwise. For a long table it has one row per task, sorted by task. Ties go to the first class. `predict`
+    holds all fitted parameters fixed and takes tasks of the same workers.
+
+    Args:
+        method: Name of a registered method of class labels.
+        params: Parameters of the method, by name.
+        missing: Value that marks an empty cell of a wide matrix.
+
+    Attributes:
+        result_: The crowdwise Result of the fit.
+        classes_: The classes, sorted.
+        labels_: The labels of the fitted tasks, as `fit_predict` returns them.
 
     >>> votes = [[0, 0, 1], [1, 1, -1], [0, -1, 0]]
     >>> CrowdAggregator("majority_vote").fit_predict(votes)
@@ -49,33 +59,33 @@ class CrowdAggregator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Aggregate the labels in X; y is not used."""
+        """Aggregate the labels in X; y is ignored."""
         aggregator = method(self.method, **dict(self.params or {}))
         self.long_ = is_long(X)
         if self.long_:
             votes = Annotations.from_frame(X)
             self.classes_ = np.array(votes.classes.to_list())
         else:
-            cells = Wide.of(self._matrix(X, reset=True), self.missing)
+            cells = WideMatrix.of(self._matrix(X, reset=True), self.missing)
             self.classes_ = cells.classes()
             votes = cells.annotations(self.classes_)
         self.result_: Result = aggregator.fit(votes)
-        self.labels_ = dress(self._labels(self.result_), X, self._tasks(self.result_))
+        self.labels_ = to_container(self._labels(self.result_), X, self._tasks(self.result_))
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
-        """fit, and the labels of its own tasks."""
+        """Fit and return the labels of the fitted tasks."""
         return self.fit(X, y).labels_
 
     def predict(self, X: Any) -> Any:
-        """Labels of tasks labelled by the same workers."""
-        found = self._infer(X)
-        return dress(self._labels(found), X, self._tasks(found))
+        """Return the labels of tasks that the fitted workers labelled."""
+        result = self._infer(X)
+        return to_container(self._labels(result), X, self._tasks(result))
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes, one row a task."""
-        found = self._infer(X)
-        return dress_proba(found.posterior, X, self.classes_, self._tasks(found))
+        """Return the class probabilities, one row per task."""
+        result = self._infer(X)
+        return proba_to_container(result.posterior, X, self.classes_, self._tasks(result))
 
     def _infer(self, X: Any) -> Result:
         check_is_fitted(self, "result_")
@@ -84,7 +94,7 @@ class CrowdAggregator(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"this estimator was fitted on {kinds[self.long_]}, but X is {kinds[not self.long_]}")
         if self.long_:
             return self.result_.infer(Annotations.from_frame(X))
-        cells = Wide.of(self._matrix(X, reset=False), self.missing)
+        cells = WideMatrix.of(self._matrix(X, reset=False), self.missing)
         return self.result_.infer(cells.annotations(self.classes_))
 
     def _matrix(self, X: Any, *, reset: bool) -> npt.NDArray[Any]:

@@ -1,1 +1,1 @@
-"""Statistics that two or more kinds of answers use."""
+"""Statistics shared by several kinds of answers."""

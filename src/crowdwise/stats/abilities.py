@@ -1,4 +1,4 @@
-"""Likelihoods of abilities: from yes and no beside what the usual worker would say, or from a mean and its error."""
+"""Likelihoods of abilities, and the posterior probability that a worker is random or reversed."""
 
 from __future__ import annotations
 
@@ -8,91 +8,99 @@ import numpy as np
 import numpy.typing as npt
 
 # ----------------------------------------------------------------
-# Who answers at random, or against the tasks: each worker held against the crowd's own spread of abilities.
-# An ability is a number in units of the usual worker's: 1 is usual, 0 is somebody who does not look, below 0 is
-# somebody who turns the answers round. Honest abilities are log-normal; their middle and spread, and the shares of
-# those who do not look and of those who turn round, are not known, so all of a grid of them is averaged over, each by
-# how well it explains the whole crowd. What comes out is the posterior chance that a worker is of either sort: in a
-# small crowd, or where abilities lie far apart, nobody is sure to be.
+# Random and reversed workers: a mixture model of the abilities of a crowd.
+# An ability is in units of the typical worker's: 1 is typical, 0 is a worker who answers at random, below 0 is one who
+# reverses the answers. Honest abilities are log-normal; their median and spread, and the shares of random and of
+# reversed workers, are unknown and averaged over a grid, weighted by their likelihood for the whole crowd. The result
+# is the posterior probability that a worker is random or reversed: in a small crowd, or with widely spread abilities,
+# no worker is identified with certainty.
 
 F8 = npt.NDArray[np.float64]
 
 # Abilities at which likelihoods are given, the same number on either side of 0.
 GRID = np.linspace(-2.4, 2.4, 97)
-# Where the middle of the honest abilities may lie, their spread in logarithms, and how likely these are beforehand.
+# Grid of the median of honest abilities, and of their spread in logarithms with its prior.
 MIDDLES = np.exp(np.linspace(np.log(0.45), np.log(1.5), 11))
 SPREADS, SPREAD_PRIOR = (0.12, 0.2, 0.3, 0.45, 0.65), (0.3, 0.3, 0.25, 0.1, 0.05)
-# Some honest workers are far from the others: this share, with this spread.
+# Share of honest workers far from the others, and their spread.
 STRAY, STRAY_SPREAD = 0.02, 0.9
-# Shares of the crowd who do not look and who turn round, and how likely these are beforehand.
+# Grids of the shares of random and of reversed workers, with their priors.
 IDLE, IDLE_PRIOR = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45), (0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
 TURNED, TURNED_PRIOR = (0.0, 0.03, 0.1, 0.2), (0.6, 0.2, 0.1, 0.1)
-# Never more of both than this: then nobody could say who is right.
+# Upper bound of both shares together; above it the truth is not identifiable.
 MOST = 0.6
-# Workers at least, to speak of a crowd, and the chance from which a worker is called by the name.
+# Minimum number of workers, and the posterior probability from which a worker is flagged.
 FEWEST, SURE = 3, 0.98
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
-    """Of each worker: the chance that they do not look, and that they turn the answers round."""
+class BehaviourPosterior:
+    """Posterior probability of each worker to answer at random, and to reverse the answers."""
 
     random: F8
     reversed: F8
 
     @property
     def either(self) -> F8:
-        """The chance of one or the other."""
+        """Probability of one or the other."""
         return np.minimum(self.random + self.reversed, 1.0)
 
     def sure(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """(random, reversed): who surely is one or the other, by the likelier name."""
-        held = self.either >= SURE
-        turned = held & (self.reversed > self.random)
-        return held & ~turned, turned
+        """Masks (random, reversed) of the workers that surely are one or the other, by the likelier one."""
+        is_sure = self.either >= SURE
+        is_reversed = is_sure & (self.reversed > self.random)
+        return is_sure & ~is_reversed, is_reversed
 
 
-def nobody(n_workers: int) -> Chances:
-    """Nothing to hold against anybody."""
-    return Chances(np.zeros(n_workers), np.zeros(n_workers))
+def zero_posterior(n_workers: int) -> BehaviourPosterior:
+    """Return zero probabilities for all workers."""
+    return BehaviourPosterior(np.zeros(n_workers), np.zeros(n_workers))
 
 
-def chances(loglik: F8, idle: F8, known: npt.NDArray[np.bool_]) -> Chances:
-    """From loglik[worker, ability of GRID] and the log-likelihood of each worker's answers had they not looked; those
-    who are not `known` have too few answers to be judged, or to tell of the crowd."""
-    out = nobody(len(idle))
-    if known.sum() < FEWEST:
+def chances(loglik: F8, idle: F8, judged: npt.NDArray[np.bool_]) -> BehaviourPosterior:
+    """Return the posterior from loglik[worker, ability of GRID] and the log-likelihood of random answers of each
+    worker.
+
+    Workers that are not `judged` have too few answers to be judged, or to inform about the crowd.
+    """
+    out = zero_posterior(len(idle))
+    if judged.sum() < FEWEST:
         return out
-    top = np.maximum(loglik[known].max(axis=1), idle[known])[:, None]
-    each, nothing = np.exp(loglik[known] - top), np.exp(idle[known] - top[:, 0])
+    top = np.maximum(loglik[judged].max(axis=1), idle[judged])[:, None]
+    likelihood, nothing = np.exp(loglik[judged] - top), np.exp(idle[judged] - top[:, 0])
     honest, prior = _densities()
-    out.random[known], out.reversed[known] = chances_of(nothing, each @ honest[::-1], each @ honest, prior)
+    out.random[judged], out.reversed[judged] = posterior_of(
+        nothing, likelihood @ honest[::-1], likelihood @ honest, prior
+    )
     return out
 
 
-def chances_of(nothing: F8, turned: F8 | None, good: F8, prior: F8) -> tuple[F8, F8]:
-    """The chances that workers do not look and that they turn round, from the likelihood of each one's answers had they
-    not looked, and [worker, hypothesis] had they turned round (None: answers have no opposite) or been honest."""
-    idle, good = np.maximum(nothing, _TINY)[:, None], np.maximum(good, _TINY)
-    round_, sorts = np.zeros_like(good), [(0.0, 1.0)]
+def posterior_of(idle_likelihood: F8, turned: F8 | None, good: F8, prior: F8) -> tuple[F8, F8]:
+    """Return the probabilities that workers are random and reversed.
+
+    `nothing` is the likelihood of each worker's answers if random; `turned` and `good` are [worker, hypothesis] if
+    reversed (None: answers have no opposite) or honest.
+    """
+    idle, good = np.maximum(idle_likelihood, _TINY)[:, None], np.maximum(good, _TINY)
+    reversed_, sorts = np.zeros_like(good), [(0.0, 1.0)]
     if turned is not None:
-        round_, sorts = np.maximum(turned, _TINY), list(zip(TURNED, TURNED_PRIOR, strict=True))
+        reversed_, sorts = np.maximum(turned, _TINY), list(zip(TURNED, TURNED_PRIOR, strict=True))
     weights, shares = [], []
     for i, p in zip(IDLE, IDLE_PRIOR, strict=True):
         for t, q in sorts:
             if i + t < MOST:
                 shares.append((i, t))
-                whole = np.log(_mixed(idle, round_, good, i, t)).sum(axis=0)
-                weights.append(whole + np.log(p * q) + prior)
+                mixture = np.log(_mixed(idle, reversed_, good, i, t)).sum(axis=0)
+                weights.append(mixture + np.log(p * q) + prior)
     weight = np.exp(np.array(weights) - np.max(weights))
     weight /= weight.sum()
-    random, against = np.zeros(len(good)), np.zeros(len(good))
+    is_random, is_reversed = np.zeros(len(good)), np.zeros(len(good))
     for w, (i, t) in zip(weight, shares, strict=True):
-        whole = _mixed(idle, round_, good, i, t)
-        random += (i * idle / whole) @ w
-        against += (t * round_ / whole) @ w
-    return random, against
+        mixture = _mixed(idle, reversed_, good, i, t)
+        is_random += (i * idle / mixture) @ w
+        is_reversed += (t * reversed_ / mixture) @ w
+    return is_random, is_reversed
 
 
 def _mixed(nothing: F8, turned: F8, good: F8, i: float, t: float) -> F8:
@@ -100,14 +108,14 @@ def _mixed(nothing: F8, turned: F8, good: F8, i: float, t: float) -> F8:
 
 
 def _densities() -> tuple[F8, F8]:
-    """honest[ability, hypothesis] and the log prior of the hypotheses."""
-    found, prior = [], []
+    """Return honest[ability, hypothesis] and the log prior of the hypotheses."""
+    densities, prior = [], []
     for middle in MIDDLES:
         stray = _lognormal(middle, STRAY_SPREAD)
         for spread, p in zip(SPREADS, SPREAD_PRIOR, strict=True):
-            found.append((1 - STRAY) * _lognormal(middle, spread) + STRAY * stray)
+            densities.append((1 - STRAY) * _lognormal(middle, spread) + STRAY * stray)
             prior.append(np.log(p))
-    return np.array(found).T, np.array(prior)
+    return np.array(densities).T, np.array(prior)
 
 
 def _lognormal(middle: float, spread: float) -> F8:
@@ -118,54 +126,59 @@ def _lognormal(middle: float, spread: float) -> F8:
 
 
 I8 = npt.NDArray[np.integer]
-# Answers of a worker that are looked at, at most: so many tell enough.
+# Maximum number of answers of a worker that are used.
 MOST_ROWS = 300
-# Chances of single answers are kept off 0 and 1 by this much; workers lean to yes or no by so much in log odds; and
-# the share of those who do not look that toss an even coin, others having any habit.
+# Distance of single probabilities from 0 and 1; spread of the workers' bias to yes or no in log odds; and the share of
+# random workers who toss an even coin, while the others have any habit.
 EDGE, LEAN, COIN = 0.02, 0.4, 0.95
-# The same of workers whose ability is a slope: how far they lean, and how often a hand slips.
+# For workers whose ability is a slope: spread of the bias, and rate of slips.
 SIDE, SLIP = 0.2, 0.01
-# Rows whose errors the crowd's mean error stands for, where a worker's own rows are few.
+# Weight in rows of the crowd's mean squared error in that of a worker.
 HELD = 8.0
 
 
 def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: float = LEAN) -> F8:
-    """loglik[worker, ability]: `yes` is 1 or 0, `usual` the chance that the usual worker says yes to that very
-    question, `habit` the crowd's chance of yes whatever the question. With ability a the chance is
-    (1 - a) habit + a usual, moved in log odds by how far a worker leans (sd `lean`), which is averaged over."""
-    said = yes > 0.5
+    """loglik[worker, ability] of yes/no answers.
+
+    `yes` is 1 or 0, `usual` the probability that the typical worker answers yes to that question, `habit` the crowd's
+    probability of yes whatever the question. With ability a the probability is (1 - a) habit + a usual, shifted in log
+    odds by the worker's bias (sd `lean`), which is averaged over.
+    """
+    said_yes = yes > 0.5
     node = np.sqrt(3) * lean
     out = np.empty((n_workers, len(GRID)))
     for j, ability in enumerate(GRID):
         p = np.clip((1 - ability) * habit + ability * usual, EDGE, 1 - EDGE)
-        plain = np.bincount(worker, np.log(np.where(said, p, 1 - p)), n_workers)
+        plain = np.bincount(worker, np.log(np.where(said_yes, p, 1 - p)), n_workers)
         parts = [np.log(2 / 3) + plain]
         for shift in (-node, node):
             # s(logit p + shift) is p e^shift / (1 + p (e^shift - 1)).
-            moved = np.bincount(worker, shift * said - np.log1p(p * np.expm1(shift)), n_workers)
+            moved = np.bincount(worker, shift * said_yes - np.log1p(p * np.expm1(shift)), n_workers)
             parts.append(np.log(1 / 6) + plain + moved)
         out[:, j] = np.logaddexp.reduce(parts, axis=0)
     return out
 
 
 def by_slopes(worker: I8, yes: F8, odds: F8, n_workers: int) -> F8:
-    """loglik[worker, ability] where ability a multiplies `odds`, the log odds with which the usual worker says yes to
-    that very question: the law of scores and of places. Workers lean to yes or no by SIDE, which is averaged over; one
-    answer in a hundred is a slip."""
-    said = yes > 0.5
+    """loglik[worker, ability] if ability a multiplies `odds`, the typical worker's log odds of yes to that question.
+
+    This is the model of scores and positions. The workers' bias to yes or no (sd SIDE) is averaged over; one answer in
+    a hundred is a slip.
+    """
+    said_yes = yes > 0.5
     node = np.sqrt(3) * SIDE
     out = np.empty((n_workers, len(GRID)))
     for j, ability in enumerate(GRID):
         parts = []
         for shift, weight in ((-node, 1 / 6), (0.0, 2 / 3), (node, 1 / 6)):
             p = SLIP / 2 + (1 - SLIP) / (1 + np.exp(-np.clip(ability * odds + shift, -30, 30)))
-            parts.append(np.log(weight) + np.bincount(worker, np.log(np.where(said, p, 1 - p)), n_workers))
+            parts.append(np.log(weight) + np.bincount(worker, np.log(np.where(said_yes, p, 1 - p)), n_workers))
         out[:, j] = np.logaddexp.reduce(parts, axis=0)
     return out
 
 
 def by_habit(worker: I8, yes: F8, n_workers: int) -> F8:
-    """Log-likelihood of yes and no by somebody who does not look: an even coin, or any habit, all alike likely."""
+    """Log-likelihood of yes/no answers of a random worker: an even coin, or any habit with a uniform prior."""
     from scipy.special import betaln
 
     n = np.bincount(worker, minlength=n_workers)
@@ -174,35 +187,40 @@ def by_habit(worker: I8, yes: F8, n_workers: int) -> F8:
     return np.asarray(np.logaddexp(np.log(COIN) - n * np.log(2), np.log1p(-COIN) + habit))
 
 
-def by_error(found: F8, error: F8, freedom: F8, usual: float) -> F8:
-    """loglik[worker, ability] from an estimate, 0 of somebody who does not look and `usual` of the usual worker, with a
-    standard error that has so many degrees of freedom."""
+def by_error(estimate: F8, error: F8, degrees: F8, usual: float) -> F8:
+    """loglik[worker, ability] from an estimate (0 for a random worker, `usual` for the typical one) with its standard
+    error.
+    """
     from scipy.stats import t
 
-    z = (np.nan_to_num(found)[:, None] / usual - GRID) / np.maximum(error / usual, 1e-6)[:, None]
-    return np.asarray(t.logpdf(z, np.maximum(freedom, 1.0)[:, None]))
+    z = (np.nan_to_num(estimate)[:, None] / usual - GRID) / np.maximum(error / usual, 1e-6)[:, None]
+    return np.asarray(t.logpdf(z, np.maximum(degrees, 1.0)[:, None]))
 
 
-def by_means(found: F8, error: F8, freedom: F8, known: npt.NDArray[np.bool_]) -> Chances:
-    """From estimates that are 0 for somebody who does not look. The usual worker stands a little above the middle, as
-    some of the crowd may not look."""
-    usual = float(np.quantile(found[known], 0.7)) if known.any() else 0.0
+def posterior_from_means(estimate: F8, error: F8, degrees: F8, judged: npt.NDArray[np.bool_]) -> BehaviourPosterior:
+    """Return the posterior from estimates that are 0 for a random worker.
+
+    The typical worker is a little above the median, as some of the crowd may be random.
+    """
+    usual = float(np.quantile(estimate[judged], 0.7)) if judged.any() else 0.0
     if usual <= 0:
-        return nobody(len(found))
-    loglik = by_error(found, error, freedom, usual)
-    return chances(loglik, loglik[:, len(GRID) // 2], known)
+        return zero_posterior(len(estimate))
+    loglik = by_error(estimate, error, degrees, usual)
+    return chances(loglik, loglik[:, len(GRID) // 2], judged)
 
 
-def held_error(square: F8, n: F8, known: npt.NDArray[np.bool_]) -> tuple[F8, F8]:
-    """Standard errors of means of n rows with these sums of squares, drawn to the crowd's; and their freedom."""
+def shrunk_error(square: F8, n: F8, judged: npt.NDArray[np.bool_]) -> tuple[F8, F8]:
+    """Return standard errors of means of n rows with these sums of squares, shrunk to the crowd's, and degrees of
+    freedom.
+    """
     spare = np.maximum(n - 1, 0)
-    crowd = float(square[known].sum()) / max(float(spare[known].sum()), 1.0)
-    variance = (square + HELD * crowd) / (spare + HELD)
+    crowd_variance = float(square[judged].sum()) / max(float(spare[judged].sum()), 1.0)
+    variance = (square + HELD * crowd_variance) / (spare + HELD)
     return np.sqrt(variance / np.maximum(n, 1)), spare + HELD
 
 
 def some_rows(worker: I8, n_workers: int, most: int = MOST_ROWS) -> npt.NDArray[np.int64]:
-    """At most so many rows of each worker, spread evenly over all of theirs."""
+    """Return at most `most` rows of each worker, spread evenly."""
     n = np.bincount(worker, minlength=n_workers)
     order = np.argsort(worker, kind="stable")
     place = np.arange(len(worker)) - (np.cumsum(n) - n)[worker[order]]
@@ -212,6 +230,8 @@ def some_rows(worker: I8, n_workers: int, most: int = MOST_ROWS) -> npt.NDArray[
 
 
 def folds(n_workers: int, n_rows: int) -> npt.NDArray[np.int64]:
-    """A fold for every worker: what is estimated without a fold judges its workers. Large crowds have fewer."""
+    """Return a fold for every worker, so that estimates without a fold judge its workers. Large crowds have fewer
+    folds.
+    """
     parts = 8 if n_rows <= 50_000 else 2
     return np.asarray(np.random.default_rng(0).permutation(n_workers) % min(parts, max(n_workers, 1)))

@@ -1,7 +1,7 @@
-"""Agreement corrected for chance, from counts: nothing here is quadratic in the number of labels.
+"""Chance-corrected agreement from counts; nothing is quadratic in the number of labels.
 
-Every coefficient is a function of sums over tasks: the coincidences of classes within tasks, and how often each class
-was said. `observed` holds such sums; leading axes (bootstrap draws) are carried along.
+Every coefficient is a function of sums over tasks: the coincidences of classes within tasks, and the frequency of each
+class. `observed` holds such sums; leading axes (bootstrap draws) are carried along.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over tasks, [..., K, K] or [..., K] or [...]; n_uc is how often class c was said of task u, m_u its labels.
+    """Sums over tasks, [..., K, K] or [..., K] or [...]; n_uc counts class c among the m_u labels of task u.
 
     `coincidences` sums (n_uc n_uk - [c=k] n_uc) / (m_u - 1), `pairs` the same divided by m_u, both over tasks with two
-    labels or more, `several` of them; `shares` sums n_uc / m_u over the `labelled` tasks.
+    labels or more, `several` counts those; `shares` sums n_uc / m_u over the `labelled` tasks.
     """
 
     coincidences: F8
@@ -34,7 +34,7 @@ class Sums:
 
     @staticmethod
     def of(flat: F8, k: int) -> Sums:
-        """From rows laid out as `terms` lays them."""
+        """Return the sums from rows as laid out by `terms`."""
         square, at = (*flat.shape[:-1], k, k), k * k
         return Sums(
             flat[..., :at].reshape(square),
@@ -46,7 +46,7 @@ class Sums:
 
 
 def terms(counts: F8, block: npt.NDArray[np.int64], n_blocks: int) -> F8:
-    """What each block of tasks adds to the sums: [block, 2K² + K + 2], from counts[task, class]."""
+    """Return what each block of tasks adds to the sums, [block, 2K² + K + 2], from counts[task, class]."""
     k = counts.shape[1]
     out = np.zeros((n_blocks, 2 * k * k + k + 2))
     order = np.argsort(block, kind="stable")
@@ -65,7 +65,7 @@ def terms(counts: F8, block: npt.NDArray[np.int64], n_blocks: int) -> F8:
     return out
 
 
-def distance(level: Level, values: F8, said: F8) -> F8:
+def distance(level: Level, values: F8, counts: F8) -> F8:
     """Krippendorff's squared distances δ²[..., c, k]; the ordinal one counts the labels said[..., c] in between."""
     k = len(values)
     if level == "nominal":
@@ -76,23 +76,23 @@ def distance(level: Level, values: F8, said: F8) -> F8:
         total = values[:, None] + values[None, :]
         return np.asarray(((values[:, None] - values[None, :]) / np.where(total == 0, 1.0, total)) ** 2)
     # sum of the labels from c to k, the ends by half: a difference of midranks
-    middle = np.cumsum(said, axis=-1) - said / 2
+    middle = np.cumsum(counts, axis=-1) - counts / 2
     return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2)
 
 
 def alpha(sums: Sums, level: Level, values: F8) -> F8:
-    """Krippendorff's alpha = 1 - observed / expected disagreement; NaN where only one class was said.
+    """Krippendorff's alpha = 1 - observed / expected disagreement; NaN if only one class occurs.
 
     Krippendorff (2011), Computing Krippendorff's alpha-reliability.
     """
     o = sums.coincidences
-    said = o.sum(axis=-1)
-    total = said.sum(axis=-1)
-    delta = distance(level, values, said)
-    seen = (o * delta).sum(axis=(-2, -1))
-    chance = (said[..., :, None] * said[..., None, :] * delta).sum(axis=(-2, -1))
+    counts = o.sum(axis=-1)
+    total = counts.sum(axis=-1)
+    delta = distance(level, values, counts)
+    observed_ = (o * delta).sum(axis=(-2, -1))
+    chance = (counts[..., :, None] * counts[..., None, :] * delta).sum(axis=(-2, -1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(chance > 0, 1 - (total - 1) * seen / chance, np.nan))
+        return np.asarray(np.where(chance > 0, 1 - (total - 1) * observed_ / chance, np.nan))
 
 
 def closeness(level: Level, values: F8) -> F8:
@@ -114,9 +114,10 @@ def observed(sums: Sums, weights: F8) -> F8:
 
 
 def fleiss_kappa(sums: Sums, weights: F8) -> F8:
-    """Fleiss' kappa for any number of labels a task; with two labels each, Scott's pi.
+    """Fleiss' kappa for any number of labels per task; with two labels each, Scott's pi.
 
-    Fleiss (1971), doi:10.1037/h0031619; weights and gaps after Gwet (2014), Handbook of inter-rater reliability.
+    Fleiss (1971), doi:10.1037/h0031619; weights and missing labels after Gwet (2014), Handbook of inter-rater
+    reliability.
     """
     share = _mean_shares(sums)
     return _corrected(observed(sums, weights), np.einsum("...c,ck,...k->...", share, weights, share))
@@ -133,7 +134,7 @@ def gwet_ac(sums: Sums, weights: F8) -> F8:
 
 
 def cohen_kappa(table: F8, weights: F8) -> F8:
-    """Cohen's kappa of tables[..., mine, other's] of two workers; NaN where chance alone gives full agreement.
+    """Cohen's kappa of two workers from tables[..., first, second]; NaN if chance alone gives full agreement.
 
     Cohen (1960), doi:10.1177/001316446002000104; weighted (1968), doi:10.1037/h0026256.
     """
@@ -162,6 +163,6 @@ def _shares_of(table: F8) -> F8:
         return np.asarray(table / table.sum(axis=(-2, -1), keepdims=True))
 
 
-def _corrected(seen: F8, chance: F8) -> F8:
+def _corrected(observed_: F8, chance: F8) -> F8:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(chance < 1 - 1e-12, (seen - chance) / (1 - chance), np.nan))
+        return np.asarray(np.where(chance < 1 - 1e-12, (observed_ - chance) / (1 - chance), np.nan))

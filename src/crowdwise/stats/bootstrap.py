@@ -1,4 +1,4 @@
-"""Intervals of anything that is a function of sums over tasks: tasks are drawn with replacement, seeded."""
+"""Bootstrap intervals of functions of sums over tasks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ import numpy.typing as npt
 
 F8 = npt.NDArray[np.float64]
 
-# Tasks beyond so many are first summed in random blocks of equal size, which are exchangeable as tasks are: the
+# If there are more tasks, they are first summed in random blocks of equal size, which are exchangeable like tasks: the
 # spread of a sum over 2,000 blocks is known to 2 %, whatever the number of tasks.
 MAX_BLOCKS = 2_000
 DRAWS = 1_000
-# Draws at a time: their counts stay in the processor's cache.
+# Draws at a time; their counts fit into the processor's cache.
 _PART = 50
 
 
 def random_blocks(n: int, n_blocks: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """block[task] in 0..n_blocks - 1, of sizes that differ by one at most; one task each where there are enough."""
+    """Return block[task] in 0..n_blocks - 1 with sizes that differ by at most one; one task per block if there
+    are few.
+    """
     return np.arange(n) if n <= n_blocks else rng.permutation(n) % n_blocks
 
 
 def bootstrap_interval(
     terms: F8, statistic: Callable[[F8], F8], level: float, rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """Expanded percentile interval of statistic(sums[draw, term]), where terms[block, term] are summed.
+    """Expanded percentile interval of statistic(sums[draw, term]), the sums of terms[block, term].
 
-    Percentiles as in `central` (Hesterberg 2015, doi:10.1080/00031305.2015.1089789). None where the statistic does not
-    exist in more than a twentieth of the draws.
+    Percentiles as in `central` (Hesterberg 2015, doi:10.1080/00031305.2015.1089789). None if the statistic is undefined
+    in more than a twentieth of the draws.
     """
     n = len(terms)
     if n < 3:
@@ -41,8 +43,10 @@ def bootstrap_interval(
 
 
 def central(values: F8, n: int, level: float) -> tuple[float, float]:
-    """The central share `level` of values drawn from n tasks: the percentiles of a t distribution, widened by
-    sqrt(n / (n - 1)); plain ones are too narrow for few tasks (Hesterberg 2015).
+    """Return the central share `level` of values drawn from n tasks.
+
+    The percentiles are those of a t distribution, widened by sqrt(n / (n - 1)); plain ones are too narrow for few tasks
+    (Hesterberg 2015).
 
     >>> [round(end, 1) for end in central(np.arange(1001.0), 1000, 0.9)]
     [49.8, 950.2]
@@ -55,6 +59,6 @@ def central(values: F8, n: int, level: float) -> tuple[float, float]:
 
 
 def times_drawn(draws: int, n: int, rng: np.random.Generator) -> F8:
-    """times[draw, block]: how often each of n blocks is among n drawn with replacement."""
+    """Return times[draw, block]: how often each of n blocks is among n drawn with replacement."""
     place = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, None]
     return np.bincount(place.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Matrices with one number on the diagonal and one beside it: workers who err evenly, and priors that expect it."""
+"""Matrices with one value on the diagonal and one off it: symmetric confusion matrices and their priors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def even(right: Any, wrong: Any, k: int) -> F8:
     >>> even(4.0, 1.0, 2).tolist()
     [[4.0, 1.0], [1.0, 4.0]]
     """
-    right, wrong = (np.asarray(each, dtype=np.float64) for each in (right, wrong))
+    right, wrong = (np.asarray(values, dtype=np.float64) for values in (right, wrong))
     return np.asarray(np.where(np.eye(k, dtype=bool), right, wrong))
 
 
 def coins(right: F8, k: int) -> F8:
-    """Confusions [..., true, observed] from right[...] or, with as many last entries as classes, right[..., true].
+    """Confusion matrices [..., true, observed] from right[...] or right[..., true] (last axis of length K).
 
-    Errors are shared out evenly. One class is always right.
+    Errors are spread evenly. A single class is always right.
 
     >>> coins(np.array([0.8]), 3)[0, 0].round(3).tolist()
     [0.8, 0.1, 0.1]

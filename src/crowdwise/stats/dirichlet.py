@@ -1,4 +1,4 @@
-"""Dirichlet-multinomial evidence: how alike are many rows of counts, and around which mean?"""
+"""Dirichlet-multinomial evidence of rows of counts: their common mean and concentration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def log_rows(counts: F8, prior: F8, axis: int) -> F8:
 
 
 def update_mean(counts: F8, mean: F8, strength: float, pseudo: F8, rounds: int = 3) -> F8:
-    """Minka's fixed point for the mean of a Dirichlet at a given strength, with pseudo-counts of its own.
+    """Minka's fixed point for the mean of a Dirichlet at a given strength, with pseudo-counts `pseudo` for the mean.
 
     Minka (2000), Estimating a Dirichlet distribution, section 4 (mean at fixed precision).
     """
@@ -41,7 +41,7 @@ def update_mean(counts: F8, mean: F8, strength: float, pseudo: F8, rounds: int =
 
 
 def best_strength(counts: F8, mean: F8, low: float, high: float) -> float:
-    """The strength in [low, high] with the highest evidence: where its slope changes sign (Illinois method)."""
+    """Return the strength in [low, high] with the highest evidence: the zero of its slope (Illinois method)."""
     total = counts.sum(axis=1)
     lo, hi = float(np.log(low)), float(np.log(high))
     at_lo, at_hi = _slope(counts, total, mean, low), _slope(counts, total, mean, high)
@@ -69,7 +69,7 @@ def _slope(counts: F8, total: F8, mean: F8, strength: float) -> float:
 
 
 def log_mean(belief: F8, axis: int) -> F8:
-    """E log x under Dirichlets whose parameters lie along `axis`."""
+    """E log x under Dirichlets whose parameters are along `axis`."""
     return np.asarray(digamma(belief) - digamma(belief.sum(axis=axis, keepdims=True)))
 
 
@@ -83,7 +83,7 @@ def divergence(belief: F8, prior: F8, axis: int) -> float:
 
 
 def divergences(belief: F8, prior: F8, axis: int) -> F8:
-    """The same of each Dirichlet."""
+    """Kullback-Leibler divergence of each Dirichlet belief from its prior."""
     ends = gammaln(belief.sum(axis=axis)) - gammaln(prior.sum(axis=axis))
     cells = gammaln(prior) - gammaln(belief) + (belief - prior) * log_mean(belief, axis)
     return np.asarray(ends + cells.sum(axis=axis))

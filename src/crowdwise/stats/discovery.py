@@ -1,4 +1,4 @@
-"""Many tests at once: p-values adjusted so that the share of false discoveries is held.
+"""Multiple testing: p-values adjusted to control the false discovery rate.
 
 Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x.
 """
@@ -12,7 +12,7 @@ F8 = npt.NDArray[np.float64]
 
 
 def adjusted(p: F8) -> F8:
-    """Benjamini-Hochberg adjusted p-values: reject those at most q, and a share q of the rejections is false.
+    """Benjamini-Hochberg adjusted p-values: rejecting those of at most q gives a false discovery rate of at most q.
 
     >>> adjusted(np.array([0.01, 0.04, 0.03, 0.5]))
     array([0.04      , 0.05333333, 0.05333333, 0.5       ])

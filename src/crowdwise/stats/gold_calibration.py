@@ -1,4 +1,4 @@
-"""Confidence calibrated on gold: how far to believe a method, learnt on tasks whose truth is known.
+"""Confidence calibrated on gold: a logistic correction learned on tasks with known truth.
 
 With c the probability of a task's label, x = logit c and x̄ its mean over all tasks,
 
@@ -6,7 +6,7 @@ With c the probability of a task's label, x = logit c and x̄ its mean over all 
 
 `slope` and `shift` are the MAP estimate of the logistic regression of right or wrong on the gold tasks, under a normal
 prior that was fitted over many crowds. `slope` is above -1, so the order of the tasks never changes; the other classes
-share 1 - c' as they shared 1 - c, and the label stays the most probable class.
+share 1 - c' in the same proportions as before, and the label stays the most probable class.
 
 The share of right labels among the other tasks is estimated by the mean of c plus the mean error on gold, shrunk, with
 an interval whose variance is pooled with that of other crowds.
@@ -26,33 +26,33 @@ from .sampled import holm, rank_sum_of_counts, shares_differ
 
 F8 = npt.NDArray[np.float64]
 
-# Prior covariance of (slope, shift); confidences are kept inside these bounds.
+# Prior covariance of (slope, shift), and bounds of the confidences.
 COVARIANCE = np.array([[1.1, 1.2], [1.2, 2.0]])
 LOWEST, HIGHEST = 0.002, 0.998
 STEEPEST = -0.98
 # Pseudo-observations of the mean error and of its variance, and the half-width of a 90 % interval in standard errors.
 MEAN_PRIOR, VARIANCE_PRIOR, PRIOR_VARIANCE, HALF_WIDTH = 6.0, 4.0, 0.12, 1.75
-# Pseudo-observations where confidence is a score that does not claim to be a probability.
+# Pseudo-observations if confidence is a score rather than a probability.
 SCORE_PRIOR = 1.0
-# Probability that the error of a list of labels to ship keeps its bound, and the steps of the list that are looked at.
+# Probability that the error of the shipped labels is within its bound, and the number of list lengths considered.
 CHANCE, STEPS = 0.8, 2000
-# Correlation of the errors of one task's decisions before any is checked, and the tasks that this counts for.
+# Prior intraclass correlation of the errors of one task's decisions, and its weight in tasks.
 PRIOR_ICC, PRIOR_TASKS = 0.1, 10.0
-# Decisions that are wrong however sure: shares that are looked at, and how probable each is before any is checked.
+# Share of decisions that are wrong whatever their confidence: grid and prior.
 LAPSES = ((0.0, 0.5), (0.02, 0.125), (0.04, 0.125), (0.08, 0.125), (0.16, 0.125))
 _SIDE = 21  # points of the grid over each parameter
-_AHEAD = 1e-6  # by so much the label stays ahead of the runner-up
+_AHEAD = 1e-6  # minimum lead of the label over the runner-up
 
 
 def logit(p: F8) -> F8:
     """Log odds of clipped probabilities."""
-    kept = np.clip(p, LOWEST, HIGHEST)
-    return np.asarray(np.log(kept / (1 - kept)))
+    clipped = np.clip(p, LOWEST, HIGHEST)
+    return np.asarray(np.log(clipped / (1 - clipped)))
 
 
 @dataclass(frozen=True)
 class GoldCalibration:
-    """How confidence is corrected; `centre` is the mean log odds of all tasks."""
+    """A correction of confidence; `centre` is the mean log odds of all tasks."""
 
     slope: float
     shift: float
@@ -60,13 +60,22 @@ class GoldCalibration:
 
     @classmethod
     def fit(cls, confidence: F8, checked: F8, right: F8, weight: float = 1.0) -> GoldCalibration:
-        """From the confidence of all tasks, that of the checked ones, and which of these are right (0 to 1). `weight`
-        is what one of them counts for (below 1 where several are of one task, see `clustering`)."""
+        """Fit the correction.
+
+        Args:
+            confidence: Confidence of all tasks.
+            checked: Confidence of the checked tasks.
+            right: Whether the checked tasks are right (0 to 1).
+            weight: What a checked decision counts (below 1 if several are from one task, see `clustering`).
+
+        Returns:
+            The calibration.
+        """
         return cls.around(float(logit(confidence).mean()) if len(confidence) else 0.0, checked, right, weight)
 
     @classmethod
     def around(cls, centre: float, checked: F8, right: F8, weight: float = 1.0) -> GoldCalibration:
-        """The same, where the mean log odds of all tasks is given."""
+        """Fit the correction with a given mean log odds of all tasks."""
         x = logit(checked)
         design = np.stack([x - centre, np.ones(len(x))], axis=1)
         precision = np.linalg.inv(COVARIANCE)
@@ -81,23 +90,23 @@ class GoldCalibration:
         return cls(float(best[0]), float(best[1]), centre)
 
     def of(self, confidence: F8) -> F8:
-        """Calibrated confidence."""
+        """Return the calibrated confidence."""
         x = logit(confidence)
         return np.asarray(1 / (1 + np.exp(-(x + self.slope * (x - self.centre) + self.shift))))
 
     def apply(self, posterior: F8) -> F8:
-        """The posterior with calibrated confidence and the same labels."""
+        """Return the posterior with calibrated confidence and the same labels."""
         if posterior.shape[1] < 2:
             return posterior
         top = posterior.max(axis=1)
         second = np.partition(posterior, -2, axis=1)[:, -2]
-        rest = np.maximum(1 - top, 1e-12)
-        # The label stays on top.
-        ratio = second / rest
+        remainder = np.maximum(1 - top, 1e-12)
+        # The label stays the most probable class.
+        ratio = second / remainder
         new = np.minimum(np.maximum(self.of(top), ratio / (1 + ratio) + _AHEAD), 1.0)
         best = posterior >= top[:, None] - 1e-12
         tied = best.sum(axis=1) > 1
-        scaled = posterior * ((1 - new) / rest)[:, None]
+        scaled = posterior * ((1 - new) / remainder)[:, None]
         out = np.where(best, new[:, None], scaled)
         out[tied] = posterior[tied]  # a tie stays a tie
         return np.asarray(out / out.sum(axis=1, keepdims=True))
@@ -115,8 +124,11 @@ class Share:
 def share_right(
     others: F8, checked: F8, right: F8, calibrated: F8, weight: float = 1.0, prior: float = MEAN_PRIOR
 ) -> Share:
-    """Share of right labels among the other tasks, whose confidence is `others` and, calibrated, `calibrated`. `prior`
-    counts as that many tasks on which confidence was right on average: SCORE_PRIOR where it is no probability."""
+    """Estimate the share of right labels among the other tasks.
+
+    `others` and `calibrated` are their confidence before and after calibration. `prior` is the number of tasks that the
+    assumption of a right confidence on average counts for; SCORE_PRIOR if confidence is no probability.
+    """
     means = float(others.mean()), float(calibrated.mean())
     return share_of_means(*means, len(others), checked, right, weight, prior)
 
@@ -124,7 +136,9 @@ def share_right(
 def share_of_means(
     claimed: float, mean: float, n: int, checked: F8, right: F8, weight: float = 1.0, prior: float = MEAN_PRIOR
 ) -> Share:
-    """The same from the mean confidence of the `n` other tasks, as it was and calibrated."""
+    """Estimate the share of right labels from the mean confidence of the `n` other tasks, before and after
+    calibration.
+    """
     g = weight * len(checked)
     error = right - checked
     point = claimed + g / (g + prior) * float(error.mean())
@@ -134,8 +148,11 @@ def share_of_means(
 
 
 def clustering(task: npt.NDArray[np.int64], error: F8) -> float:
-    """What one of several decisions of a task counts for: the inverse of the design effect (Kish 1965), the variance of
-    the errors' sum over that of independent errors, pooled with an intraclass correlation of PRIOR_ICC."""
+    """Return the weight of one of several decisions of a task: the inverse of the design effect (Kish 1965).
+
+    This is the variance of the errors' sum over that of independent errors, pooled with an intraclass correlation of
+    PRIOR_ICC.
+    """
     _, place, size = np.unique(task, return_inverse=True, return_counts=True)
     if not len(size) or size.max() == 1:
         return 1.0
@@ -157,14 +174,26 @@ def shippable(
     realised: bool = False,
     times: npt.NDArray[np.int64] | None = None,
 ) -> int:
-    """How many of the surest other tasks can be shipped so that, with probability CHANCE, at most a share `error` of
-    them is wrong; by the posterior of slope and shift on a grid.
+    """Return how many of the most confident other tasks can ship.
 
-    `realised`, for decisions other than labels: the share that comes out, not the one that is expected; it varies the
-    more the fewer they are (and the less each counts for, `weight`). There a share of the decisions may be wrong
-    however sure (a span that all workers put in the wrong place), so the probability to be right is
-    (1 - lapse) · σ(...), with the lapse as a third dimension of the grid: without it, a curve fitted to all decisions
-    promises too much at its end. `times`: how many tasks each of `others` stands for (None: one).
+    With probability CHANCE at most a share `error` of them is wrong, by the posterior of slope and shift on a grid.
+
+    Args:
+        others: Confidence of the other tasks.
+        checked: Confidence of the checked tasks.
+        right: Whether the checked tasks are right.
+        calibration: The calibration.
+        error: Highest share of wrong labels.
+        weight: What a checked decision counts.
+        realised: For decisions other than labels: bound the realised share rather than the expected one; it varies more
+            the fewer they are (and the less each counts). A share of decisions may then be wrong whatever their
+            confidence (a span that all workers misplaced), so the probability to be right is (1 - lapse) · σ(...), with
+            the lapse as a third dimension of the grid: without it, a curve fitted to all decisions is too optimistic at
+            its end.
+        times: How many tasks each of `others` stands for (None: one).
+
+    Returns:
+        The number of tasks.
     """
     order = np.argsort(-others, kind="stable")
     x, y = logit(others[order]), logit(checked)
@@ -182,11 +211,11 @@ def shippable(
     until = np.cumsum(count)
     n = int(until[-1]) if len(until) else 0
     ends = np.unique(np.ceil(np.linspace(1, n, min(n, STEPS))).astype(np.int64)) if n else np.empty(0, dtype=np.int64)
-    last = np.searchsorted(until, ends)  # the entry in which the first so many tasks end
+    last = np.searchsorted(until, ends)  # index of the entry that contains the last of these tasks
     inside = ends - (until - count)[last]
 
     def total(values: F8) -> F8:
-        """Sum over the first so many tasks, for every one of `ends`."""
+        """Sum over the first tasks, for every length in `ends`."""
         whole = values * count
         return np.asarray((np.cumsum(whole) - whole)[last] + inside * values[last])
 
@@ -200,12 +229,12 @@ def shippable(
             chance += mass[at] * ndtr((error * ends - wrong) / np.maximum(spread, 1e-12))
         else:
             chance += mass[at] * (wrong <= error * ends)
-    kept = np.flatnonzero(chance >= CHANCE)
-    return int(ends[kept[-1]]) if len(kept) else 0
+    passing = np.flatnonzero(chance >= CHANCE)
+    return int(ends[passing[-1]]) if len(passing) else 0
 
 
 def _log_likelihood(z: F8, right: F8, lapse: float) -> F8:
-    """Of right[checked] under log odds z[checked, theta], where a share `lapse` is wrong in any case."""
+    """Log-likelihood of right[checked] under log odds z[checked, theta] if a share `lapse` is wrong in any case."""
     log_right = -np.logaddexp(0, -z)
     if not lapse:
         return np.asarray(right @ z - np.logaddexp(0, z).sum(axis=0))
@@ -215,23 +244,33 @@ def _log_likelihood(z: F8, right: F8, lapse: float) -> F8:
 
 
 # ----------------------------------------------------------------
-# What calibration on gold has to know of all tasks, as sums: of tasks in several parts they add up to those of all.
-# Whether the checked tasks are a random sample is tested on counts: of labels, of confidence in bins, of the number
-# of labels. So the tests have the same outcome however the tasks are divided, and nothing is drawn for them.
+# What calibration on gold needs of all tasks, as sums, which add up over partitions.
+# Whether the checked tasks are a random sample is tested on counts: of labels, of confidence in bins, of the number of
+# labels. The tests therefore do not depend on how the tasks are partitioned, and are not randomized.
 
 I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-# Bins of confidence. Their borders are shifted so that simple fractions, the usual shares of votes, lie inside a bin:
-# there rounding errors do not move them to another one.
+# Bins of confidence. Their edges are shifted so that simple fractions, the usual shares of votes, lie inside a bin and
+# rounding errors do not move them to another one.
 BINS, SHIFT = 100_000, 0.381966
 
 
 @dataclass(frozen=True, eq=False)
 class GoldSums:
-    """Sums over tasks of a fit without gold. `labelled` tasks have labels, `logits` is the sum of their log odds;
-    `others` have no gold, `claimed` is the sum of their confidence. `checked` and `right` are confidence and outcome of
-    the checked tasks. The tables have a row for tasks that are not checked and one for those that are."""
+    """Sums over tasks of a fit without gold.
+
+    Attributes:
+        labelled: Number of tasks with labels.
+        logits: Sum of their log odds.
+        others: Number of tasks without gold.
+        claimed: Sum of their confidence.
+        checked: Confidence of the checked tasks.
+        right: Outcome of the checked tasks.
+        label: Counts of labels, a row for unchecked tasks and one for checked tasks.
+        level: The same by bin of confidence.
+        n_labels: The same by number of labels.
+    """
 
     labelled: int
     logits: float
@@ -252,26 +291,29 @@ class GoldSums:
         n_labels: I8,
         gold: Mask,
         right: F8,
-        taught: Mask | None = None,
+        in_fit: Mask | None = None,
     ) -> Self:
-        """Of some tasks; `right` is the outcome of those in `gold`, in their order, that have labels. Tasks in `taught`
-        have gold that only taught a fit: they are neither checked nor among the others."""
-        has = n_labels > 0
-        drawn_from = has if taught is None else has & ~taught
-        others = ~gold if taught is None else ~(gold | taught)
+        """Return the sums of some tasks.
+
+        `right` is the outcome of the tasks in `gold` that have labels, in their order. Tasks in `in_fit` have gold that
+        was only used in the fit: they are neither checked nor among the others.
+        """
+        has_labels = n_labels > 0
+        drawn_from = has_labels if in_fit is None else has_labels & ~in_fit
+        others = ~gold if in_fit is None else ~(gold | in_fit)
         sides = [np.flatnonzero(drawn_from & side) for side in (~gold, gold)]
         bins = (confidence * BINS + SHIFT).astype(np.int64)
-        most = int(n_labels.max(initial=0)) + 1
+        n_most = int(n_labels.max(initial=0)) + 1
         return cls(
-            int(has.sum()),
-            float(logit(confidence[has]).sum()),
+            int(has_labels.sum()),
+            float(logit(confidence[has_labels]).sum()),
             int(others.sum()),
             float(confidence[others].sum()),
-            confidence[gold & has],
+            confidence[gold & has_labels],
             right,
             np.stack([np.bincount(label[side], minlength=n_classes) for side in sides]),
             np.stack([np.bincount(bins[side], minlength=BINS + 2) for side in sides]),
-            np.stack([np.bincount(n_labels[side], minlength=most) for side in sides]),
+            np.stack([np.bincount(n_labels[side], minlength=n_most) for side in sides]),
         )
 
     def __add__(self, other: Self) -> Self:
@@ -293,8 +335,7 @@ class GoldSums:
         return self.logits / self.labelled if self.labelled else 0.0
 
     def sample_tests(self) -> dict[str, float]:
-        """p-values, corrected for their number (Holm), of the checked tasks being a random sample; none where every
-        task is checked."""
+        """Return p-values (Holm) of the checked tasks being a random sample; empty if every task is checked."""
         if not self.label[0].any():
             return {}
         p = {
@@ -306,7 +347,7 @@ class GoldSums:
 
 
 def _padded(one: I8, two: I8) -> I8:
-    """The sum of two tables, the narrower one filled up with zeros."""
+    """Return the sum of two tables, the narrower one padded with zeros."""
     if one.shape[1] < two.shape[1]:
         one, two = two, one
     out = one.copy()

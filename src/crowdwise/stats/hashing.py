@@ -1,9 +1,9 @@
-"""A hash of names that is the same on every machine, in every version and for every type: which part a task is in.
+"""A hash of names that is the same on every machine, in every version and for every type; it assigns tasks to parts.
 
     h = FNV-1a (64 bit) of the UTF-8 bytes of the name, then the finaliser of splitmix64
 
-FNV alone has weak upper bits; the finaliser spreads them. A whole number is hashed as it is written, so that 7 in one
-file and "7" in another are one task. Fowler, Noll & Vo, draft-eastlake-fnv; Steele, Lea & Flood (2014),
+FNV alone has weak upper bits; the finaliser spreads them. An integer is hashed as it is written, so that 7 in one file
+and "7" in another are the same task. Fowler, Noll & Vo, draft-eastlake-fnv; Steele, Lea & Flood (2014),
 doi:10.1145/2714064.2660195.
 """
 
@@ -18,14 +18,14 @@ import numpy.typing as npt
 import polars as pl
 
 U8 = npt.NDArray[np.uint64]
-# Samples are drawn by a stream of their own.
+# Random stream of samples.
 _SAMPLE = 0xD4A3
-# Of so many names one is looked at to find where blocks of sorted names end.
+# Every how many names one is sampled to find the ends of blocks of sorted names.
 _EVERY = 64
 
 
 def name_hash(names: pl.Series) -> U8:
-    """The hash of every name; a null counts as an empty name.
+    """Return the hash of every name; a null counts as an empty name.
 
     >>> [hex(int(h)) for h in name_hash(pl.Series(["7", ""]))] == [hex(int(h)) for h in name_hash(pl.Series([7, None]))]
     True
@@ -43,8 +43,10 @@ def name_hash(names: pl.Series) -> U8:
 
 
 def sampling_order(names: pl.Series, seed: int) -> npt.NDArray[np.int64]:
-    """An order of the names as good as random: a beginning of it is a random sample. It is the same wherever a name
-    stands, so that the samples of parts can be joined and cut to the sample of all.
+    """Return a pseudo-random order of the names, every prefix of which is a random sample.
+
+    The order does not depend on the position of a name, so the samples of partitions can be joined and cut to the
+    sample of all.
 
     >>> names = pl.Series(["ann", "bob", "cy", "dan"])
     >>> names.gather(sampling_order(names, 0)).equals(names[::-1].gather(sampling_order(names[::-1], 0)))
@@ -55,23 +57,25 @@ def sampling_order(names: pl.Series, seed: int) -> npt.NDArray[np.int64]:
 
 
 def fingerprint_of(blocks: Iterable[pl.Series]) -> str:
-    """A hash of many names, which come in blocks: all names, as text, in sorted order."""
-    made, first = hashlib.sha256(), True
+    """Return a hash of many names that come in blocks: all names, as text, in sorted order."""
+    digest, first = hashlib.sha256(), True
     for names in blocks:
         if len(names):
-            made.update((("" if first else "\n") + str(names.str.join("\n")[0])).encode())
+            digest.update((("" if first else "\n") + str(names.str.join("\n")[0])).encode())
             first = False
-    return made.hexdigest()[:16]
+    return digest.hexdigest()[:16]
 
 
 def sorted_blocks(parts: Callable[[], Iterable[pl.Series]], most: int = 5_000_000) -> Iterator[pl.Series]:
-    """All names of `parts()` as text in sorted order, about `most` at a time; a pass over the parts for each block."""
-    sizes, some = [], []
+    """Yield all names of `parts()` as text in sorted order, about `most` at a time; one pass over the parts
+    per block.
+    """
+    sizes, samples = [], []
     for names in parts():
         text = names.cast(pl.String).sort()
         sizes.append(len(text))
-        some.append(text.gather_every(_EVERY))
-    sample = pl.concat(some).sort()
+        samples.append(text.gather_every(_EVERY))
+    sample = pl.concat(samples).sort()
     n_blocks = max(1, round(sum(sizes) / most))
     ends = [sample[len(sample) * i // n_blocks] for i in range(1, n_blocks)] if len(sample) else []
     for low, high in pairwise([None, *dict.fromkeys(ends), None]):

@@ -1,7 +1,7 @@
-"""A worker as a noisy channel from the truth to their label: how much does one of their labels tell?
+"""Information of a label: a worker as a noisy channel from the truth to the label.
 
-Arrays are confusion[worker, true, observed] with rows that sum to one; information is in nats.
-Blahut (1972), doi:10.1109/TIT.1972.1054855; Arimoto (1972), doi:10.1109/TIT.1972.1054753.
+Arrays are confusion[worker, true, observed] with rows that sum to one; information is in nats. Blahut (1972),
+doi:10.1109/TIT.1972.1054855; Arimoto (1972), doi:10.1109/TIT.1972.1054753.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def entropy(p: F8) -> F8:
 
 
 def expected_gain(q: F8, confusion: F8) -> F8:
-    """gain[task, worker]: by how much one label of this worker lowers the entropy of q[task, class], in expectation.
+    """gain[task, worker]: expected reduction of the entropy of q[task, class] by one label of this worker.
 
-    H(sum_k q_k A[k, :]) - sum_k q_k H(A[k, :]); nothing for a worker whose rows are alike, or a task that is certain.
+    H(sum_k q_k A[k, :]) - sum_k q_k H(A[k, :]); zero for a worker with equal rows, and for a task that is certain.
 
     >>> expected_gain(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[[0.9, 0.1], [0.1, 0.9]]])).round(6)
     array([[0.368064],
@@ -42,9 +42,9 @@ def expected_gain(q: F8, confusion: F8) -> F8:
 
 
 def capacity(confusion: F8, tol: float = 1e-10, max_iter: int = 10_000) -> tuple[F8, F8]:
-    """The most that a label can tell, over all class priors, and the prior[worker, class] at which it does.
+    """Channel capacity of each worker, and the prior[worker, class] that attains it.
 
-    Blahut-Arimoto: the lower bound log sum r exp(D) and the upper bound max D close in on the capacity.
+    Blahut-Arimoto: the lower bound log sum r exp(D) and the upper bound max D converge to the capacity.
 
     >>> capacity(np.array([[[1.0, 0.0], [0.5, 0.5]]]))[0].round(6)  # the Z-channel
     array([0.223144])
@@ -72,12 +72,14 @@ def _divergence(confusion: F8, output: F8) -> F8:
 
 
 def unbias(information: F8, n: F8, n_classes: int) -> F8:
-    """Information less what estimating the table from n labels adds on average, (K - 1)² / 2n; never below zero."""
+    """Subtract from the information the average bias of estimating the table from n labels, (K - 1)² / 2n; not below
+    zero.
+    """
     return np.maximum(information - (n_classes - 1) ** 2 / (2 * np.maximum(n, 1e-9)), 0.0)
 
 
 def spammer_score(confusion: F8) -> F8:
-    """How far apart the rows are: 0 for who answers without looking, 1 for who is always right or always swapped.
+    """Distance between the rows: 0 for a worker who guesses, 1 for one who is always right or always swapped.
 
     sum over pairs of classes |A_k - A_k'|² / (K (K - 1)), over the last two axes; for two classes
     (sensitivity + specificity - 1)². Raykar & Yu (2012), JMLR 13(16), section 3.
@@ -94,6 +96,9 @@ def spammer_score(confusion: F8) -> F8:
 
 
 def counts_as(n: F8 | npt.NDArray[np.integer], dependence: float) -> F8:
-    """What each of n labels of one task counts as where they are so alike beyond its class: together they are worth
-    n / (1 + (n - 1) · dependence) independent ones, the effective number of draws within a cluster (Kish 1965)."""
+    """Weight of each of n correlated labels of one task.
+
+    Together they are worth n / (1 + (n - 1) · dependence) independent labels, the effective sample size within a
+    cluster (Kish 1965).
+    """
     return np.asarray(1 / (1 + np.maximum(n - 1, 0) * dependence))

@@ -1,4 +1,4 @@
-"""Sums and normalisations that neither overflow nor lose a class."""
+"""Numerically stable sums and normalizations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shares(scores: F8) -> F8:
 
 
 def shares_in_place(scores: F8) -> F8:
-    """The same, written over the scores."""
+    """Divide rows by their sums in place; a row of zeros becomes uniform."""
     total = scores.sum(axis=1, keepdims=True)
     scores /= np.where(total > 0, total, 1.0)
     scores[total[:, 0] <= 0] = 1.0 / scores.shape[1]
@@ -50,13 +50,13 @@ def shares_in_place(scores: F8) -> F8:
 
 
 def log_sum(p: F8) -> F8:
-    """np.log(p).sum(axis=0) of probabilities, with one logarithm for sixteen entries.
+    """np.log(p).sum(axis=0) of probabilities, with one logarithm per sixteen entries.
 
     >>> log_sum(np.full((100, 1), 0.5)).round(6)
     array([-69.314718])
     """
-    whole = len(p) // 16 * 16
-    if whole == 0 or p.min() < 1e-18:  # sixteen of these would leave the range of a double
+    n_blocked = len(p) // 16 * 16
+    if n_blocked == 0 or p.min() < 1e-18:  # sixteen of these would leave the range of a double
         return np.asarray(np.log(p).sum(axis=0))
-    blocks = np.multiply.reduce(p[:whole].reshape(16, -1, *p.shape[1:]), axis=0)
-    return np.asarray(np.log(blocks).sum(axis=0) + np.log(p[whole:]).sum(axis=0))
+    blocks = np.multiply.reduce(p[:n_blocked].reshape(16, -1, *p.shape[1:]), axis=0)
+    return np.asarray(np.log(blocks).sum(axis=0) + np.log(p[n_blocked:]).sum(axis=0))

@@ -1,4 +1,4 @@
-"""Is this gold a random sample of the tasks? Is this batch like that one? Tests that can refute it, never prove it."""
+"""Tests of whether the gold tasks are a random sample, or whether two batches are alike."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy.typing as npt
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
-# More tasks than this are compared by a sample of them: the gold is the smaller side.
+# If there are more tasks than this, a sample of them is compared with the gold.
 MANY = 100_000
 
 
 def shares_differ(first: I8, second: I8) -> float:
-    """p of two rows of counts having one set of shares: Fisher's test for two classes, else chi squared, rare classes
-    taken together."""
+    """p-value of two rows of counts having the same shares.
+
+    Fisher's test for two classes, else chi squared with rare classes pooled.
+    """
     from scipy.stats import chi2_contingency, fisher_exact
 
     table = np.stack([first, second]).astype(np.int64)
@@ -36,7 +38,7 @@ def shares_differ(first: I8, second: I8) -> float:
 
 
 def rank_sum(first: F8, second: F8) -> float:
-    """p of two samples having one distribution, by their ranks (ties counted, normal approximation)."""
+    """p-value of two samples having the same distribution, by their ranks (with ties, normal approximation)."""
     from scipy.special import ndtr
     from scipy.stats import rankdata
 
@@ -53,16 +55,16 @@ def rank_sum(first: F8, second: F8) -> float:
 
 
 def rank_sum_of_counts(first: I8, second: I8) -> float:
-    """The same from counts in bins in rising order."""
-    both = (first + second).astype(float)
-    n, total = float(first.sum()), float(both.sum())
+    """Rank sum test from counts in bins in rising order."""
+    total_counts = (first + second).astype(float)
+    n, total = float(first.sum()), float(total_counts.sum())
     if n < 2 or total - n < 2:
         return 1.0
     from scipy.special import ndtr
 
-    middle = np.cumsum(both) - both / 2 + 0.5
+    middle = np.cumsum(total_counts) - total_counts / 2 + 0.5
     mean = (total + 1) / 2
-    spread = float(both @ (middle - mean) ** 2) / (total - 1)
+    spread = float(total_counts @ (middle - mean) ** 2) / (total - 1)
     if spread <= 1e-12:
         return 1.0
     error = np.sqrt(spread / n * (total - n) / total)
@@ -70,7 +72,7 @@ def rank_sum_of_counts(first: I8, second: I8) -> float:
 
 
 def holm(p: list[float]) -> list[float]:
-    """p-values adjusted for their number, in their order (Holm 1979).
+    """Adjust p-values for their number (Holm 1979), in their order.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -84,24 +86,28 @@ def holm(p: list[float]) -> list[float]:
 
 
 def sample_tests(
-    mine: npt.NDArray[np.bool_], label: I8 | None, columns: Mapping[str, F8], strata: I8 | None = None
+    in_sample: npt.NDArray[np.bool_], label: I8 | None, columns: Mapping[str, F8], strata: I8 | None = None
 ) -> dict[str, float]:
-    """p-values, corrected for their number (Holm), of the tasks in `mine` being a random sample of all: by their labels
-    (None: not tested) and by each column. With `strata`, a random sample within each of them."""
+    """Return p-values (Holm) of the tasks in `in_sample` being a random sample of all.
+
+    Tested are their labels (None: not tested) and each column. With `strata`, a random sample within each of them.
+    """
     p = {}
     if label is not None:
         k = int(label.max(initial=0)) + 1
-        p["label"] = shares_differ(*(np.bincount(label[side], minlength=k) for side in (mine, ~mine)))
-    parts = [np.ones(len(mine), dtype=bool)] if strata is None else [strata == s for s in np.unique(strata[mine])]
+        p["label"] = shares_differ(*(np.bincount(label[side], minlength=k) for side in (in_sample, ~in_sample)))
+    parts = (
+        [np.ones(len(in_sample), dtype=bool)] if strata is None else [strata == s for s in np.unique(strata[in_sample])]
+    )
     for name, values in columns.items():
-        tests = [rank_sum(values[mine & part], rest_of(values[part], mine[part])) for part in parts]
+        tests = [rank_sum(values[in_sample & part], rest_of(values[part], in_sample[part])) for part in parts]
         p[name] = min(min(tests) * len(tests), 1.0)
     return dict(zip(p, holm(list(p.values())), strict=True))
 
 
 def rest_of(values: F8, gold: npt.NDArray[np.bool_], seed: int = 0) -> F8:
-    """What is not gold, of very many a random part."""
-    left = np.flatnonzero(~gold)
-    if len(left) > MANY:
-        left = left[np.random.default_rng([seed, 0x5A3]).integers(len(left), size=MANY)]
-    return np.asarray(values[left])
+    """Return the values that are not gold, or a random part of very many."""
+    others = np.flatnonzero(~gold)
+    if len(others) > MANY:
+        others = others[np.random.default_rng([seed, 0x5A3]).integers(len(others), size=MANY)]
+    return np.asarray(values[others])

@@ -1,4 +1,4 @@
-"""Whom to trust: who is good, who guesses, who copies whom, and is the agreement any good?
+"""Worker quality: accuracy, guessing, copying, and agreement.
 
 Every function takes (Annotations, Result), never a method object, and returns tables, flags or coefficients.
 
@@ -11,88 +11,36 @@ Every function takes (Annotations, Result), never a method object, and returns t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..core.lazy import attach
 
 if TYPE_CHECKING:
-    from ..kinds.classes.workers.agreement import agreement, krippendorff_alpha
-    from ..kinds.classes.workers.coaching import coachable
-    from ..kinds.classes.workers.dependence import collusion_flags, covariance_flags
-    from ..kinds.classes.workers.drift import drift_flags, learning_curve
-    from ..kinds.classes.workers.judgement import class_table, confusion_table
-    from ..kinds.classes.workers.outliers import agreement_outliers, robust_outliers
-    from ..kinds.classes.workers.pairs import pair_table
-    from ..kinds.classes.workers.quality import quality, spammer_flags
-    from ..kinds.classes.workers.removal import Removal, dependence_groups, drop_flagged
-    from ..kinds.classes.workers.study import Study
-    from .flags import Coefficient, Flag, agreement_table, flag_table
-    from .studied import Studied, best_first, study, worst_first
+    from ..kinds.classes.workers.agreement import agreement as agreement
+    from ..kinds.classes.workers.agreement import krippendorff_alpha as krippendorff_alpha
+    from ..kinds.classes.workers.coaching import coachable as coachable
+    from ..kinds.classes.workers.dependence import collusion_flags as collusion_flags
+    from ..kinds.classes.workers.dependence import covariance_flags as covariance_flags
+    from ..kinds.classes.workers.drift import drift_flags as drift_flags
+    from ..kinds.classes.workers.drift import learning_curve as learning_curve
+    from ..kinds.classes.workers.judgement import class_table as class_table
+    from ..kinds.classes.workers.judgement import confusion_table as confusion_table
+    from ..kinds.classes.workers.outliers import agreement_outliers as agreement_outliers
+    from ..kinds.classes.workers.outliers import robust_outliers as robust_outliers
+    from ..kinds.classes.workers.pairs import pair_table as pair_table
+    from ..kinds.classes.workers.quality import quality as quality
+    from ..kinds.classes.workers.quality import spammer_flags as spammer_flags
+    from ..kinds.classes.workers.removal import Removal as Removal
+    from ..kinds.classes.workers.removal import dependence_groups as dependence_groups
+    from ..kinds.classes.workers.removal import drop_flagged as drop_flagged
+    from ..kinds.classes.workers.study import Study as Study
+    from .flags import Coefficient as Coefficient
+    from .flags import Flag as Flag
+    from .flags import agreement_table as agreement_table
+    from .flags import flag_table as flag_table
+    from .studied import Studied as Studied
+    from .studied import best_first as best_first
+    from .studied import study as study
+    from .studied import worst_first as worst_first
 
-# name -> module. The functions for class labels are imported when they are first asked for.
-_HOMES = {
-    "agreement": "kinds.classes.workers.agreement",
-    "krippendorff_alpha": "kinds.classes.workers.agreement",
-    "coachable": "kinds.classes.workers.coaching",
-    "collusion_flags": "kinds.classes.workers.dependence",
-    "covariance_flags": "kinds.classes.workers.dependence",
-    "drift_flags": "kinds.classes.workers.drift",
-    "learning_curve": "kinds.classes.workers.drift",
-    "class_table": "kinds.classes.workers.judgement",
-    "confusion_table": "kinds.classes.workers.judgement",
-    "agreement_outliers": "kinds.classes.workers.outliers",
-    "robust_outliers": "kinds.classes.workers.outliers",
-    "pair_table": "kinds.classes.workers.pairs",
-    "quality": "kinds.classes.workers.quality",
-    "spammer_flags": "kinds.classes.workers.quality",
-    "Removal": "kinds.classes.workers.removal",
-    "dependence_groups": "kinds.classes.workers.removal",
-    "drop_flagged": "kinds.classes.workers.removal",
-    "Study": "kinds.classes.workers.study",
-    "Coefficient": "workers.flags",
-    "Flag": "workers.flags",
-    "agreement_table": "workers.flags",
-    "flag_table": "workers.flags",
-    "Studied": "workers.studied",
-    "best_first": "workers.studied",
-    "worst_first": "workers.studied",
-    "study": "workers.studied",
-}
-__all__ = [
-    "Coefficient",
-    "Flag",
-    "Removal",
-    "Studied",
-    "Study",
-    "agreement",
-    "agreement_outliers",
-    "agreement_table",
-    "best_first",
-    "class_table",
-    "coachable",
-    "collusion_flags",
-    "confusion_table",
-    "covariance_flags",
-    "dependence_groups",
-    "drift_flags",
-    "drop_flagged",
-    "flag_table",
-    "krippendorff_alpha",
-    "learning_curve",
-    "pair_table",
-    "quality",
-    "robust_outliers",
-    "spammer_flags",
-    "study",
-    "worst_first",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module(f"crowdwise.{_HOMES[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Flag: one thing to know about one worker, with its strength, the evidence in words and the tasks behind it."""
+"""Flags of workers with their strength, evidence and example tasks, and agreement coefficients."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ from ..core.votes import Votes
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient: value in -1..1 with its 95 % interval, or None and the `reason`; `note` is a caution.
+    """An agreement coefficient.
 
-    `n` is the number of tasks (of pairs of workers, for means over pairs) behind it.
+    Attributes:
+        name: Name of the coefficient.
+        value: Value in -1..1, or None.
+        low: Low end of the 95 % interval.
+        high: High end of the 95 % interval.
+        n: Number of tasks (for means over pairs: of pairs of workers) that it is based on.
+        reason: Why there is no value.
+        note: A caution.
     """
 
     name: str
@@ -34,46 +41,55 @@ class Coefficient:
     note: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return dict(vars(self))
 
 
 # ---------------------------------------------------------------- Coefficients of agreement as a table
 
 
-def agreement_table(found: list[Coefficient]) -> pl.DataFrame:
-    """The coefficients as a table: name, value, low, high, n, reason, note."""
+def agreement_table(coefficients: list[Coefficient]) -> pl.DataFrame:
+    """Return the coefficients as a table: name, value, low, high, n, reason, note."""
     kinds = {"name": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
              "reason": pl.String, "note": pl.String}  # fmt: skip
-    return pl.DataFrame([c.to_dict() for c in found], schema=kinds)
+    return pl.DataFrame([c.to_dict() for c in coefficients], schema=kinds)
 
 
-# What a flag can be called, and what it means for people.
+# Names of flags and their meaning.
 NAMES = {
-    "constant": "says one class whatever the task",
+    "constant": "gives one class whatever the task",
     "random": "guesses: the labels do not follow the truth",
-    "uninformative": "shares no signal with anybody (cross-covariance)",
+    "uninformative": "shares no signal with any other worker (cross-covariance)",
     "adversarial": "right less often than guessing would be",
     "colluding": "gives the same wrong answers as others, beyond what independent errors explain",
     "copying": "answers as another worker does, beyond what independent errors explain",
     "outlier": "agrees with the others in a way that no independent worker would",
     "drift": "accuracy changed over time",
-    "unknown": "too few labels to say anything",
-    "coachable": "takes one class for another steadily, or is right far less often than the crowd: a word may help",
+    "unknown": "too few labels to judge",
+    "coachable": "steadily confuses two classes, or is right far less often than the crowd: feedback may help",
 }
-# Who has one of these is left out by `drop_flagged` unless told otherwise: their labels tell nothing or mislead.
+# Workers with one of these flags are removed by `drop_flagged` by default: their labels are useless or misleading.
 REMOVED = ("constant", "random", "uninformative", "colluding")
-# Tasks named in a flag at most.
+# Maximum number of tasks named in a flag.
 EXAMPLES = 50
-# How many honest workers get each flag in independent crowds: made by `python -m benchmarks.workers.false_alarms`.
+# False alarms of each flag among honest workers in simulated crowds, from `python -m benchmarks.workers.false_alarms`.
 RATES = Path(__file__).with_name("false_alarms.json")
 
 
 @dataclass(frozen=True)
 class Flag:
-    """`probability` of the accusation, or `p_value` adjusted for the number of tests; `tasks` show it, most telling
-    first; `partners` are the other workers it is about. An `unknown` flag has neither number. `of` is the kind of
-    answers that it was read off: false alarms are counted by kind."""
+    """A finding about a worker.
+
+    Attributes:
+        worker: The worker.
+        name: Name of the flag.
+        probability: Probability that it is true, if the flag comes from a posterior.
+        p_value: p-value adjusted for the number of tests, if the flag comes from a test. An `unknown` flag has neither.
+        evidence: The evidence in words.
+        tasks: Tasks that show it, most telling first.
+        partners: Other workers involved.
+        of: Kind of the answers; false alarms are counted by kind.
+    """
 
     worker: Any
     name: str
@@ -86,19 +102,19 @@ class Flag:
 
     @property
     def false_alarms(self) -> float | None:
-        """The share of honest workers who got this flag in simulated crowds where nobody copied or guessed."""
+        """Share of honest workers with this flag in simulated crowds without copying or guessing."""
         flagged, honest = false_alarms(self.name, self.of)
         return None if flagged is None else flagged / honest
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         lists = {"tasks": list(self.tasks), "partners": list(self.partners)}
-        own = {name: value for name, value in vars(self).items() if name != "of"}
-        return {**own, "false_alarms": self.false_alarms, **lists}
+        fields = {name: value for name, value in vars(self).items() if name != "of"}
+        return {**fields, "false_alarms": self.false_alarms, **lists}
 
 
 def rates_of(kind: str) -> Path:
-    """The file with the rates of a kind of answers."""
+    """Return the file with the false alarm rates of a kind of answers."""
     return RATES if kind == "classes" else RATES.with_name(f"false_alarms_{kind}.json")
 
 
@@ -106,12 +122,12 @@ def rates_of(kind: str) -> Path:
 def _rates(kind: str) -> dict[str, Any]:
     path = rates_of(kind)
     none = {"flagged": {}, "honest": 0}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else none
-    return found
+    rates: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else none
+    return rates
 
 
 def false_alarms(name: str, kind: str = "classes") -> tuple[int | None, int]:
-    """How many honest workers got the flag of this name in independent crowds (None: not measured), of how many.
+    """Return how many honest workers got this flag in independent crowds (None: not measured), and out of how many.
 
     >>> flagged, honest = false_alarms("copying")
     >>> flagged / honest < 0.001
@@ -121,20 +137,23 @@ def false_alarms(name: str, kind: str = "classes") -> tuple[int | None, int]:
 
 
 def false_alarms_in_words(name: str, kind: str = "classes") -> str:
-    """The same for people: "3 of 20,000 honest workers", or nothing."""
+    """Return the false alarms as text, "3 of 20,000 honest workers", or ""."""
     flagged, honest = false_alarms(name, kind)
     return "" if flagged is None else f"{flagged} of {honest:,} honest workers"
 
 
 def examples(votes: Votes[Any], tasks: npt.NDArray[Any]) -> tuple[Any, ...]:
-    """The names of the first few of these tasks, each once."""
+    """Return the names of the first few of these tasks without duplicates."""
     first = np.sort(np.unique(tasks, return_index=True)[1])[:EXAMPLES]
     return tuple(votes.tasks.gather(tasks[first]).to_list())
 
 
 def flag_table(flags: Iterable[Flag]) -> pl.DataFrame:
-    """One row a flag: worker, flag, probability, p_value, false_alarms (the share of honest workers who got it in
-    simulated crowds), evidence, partners, tasks (both as text, by commas)."""
+    """Return one row per flag.
+
+    Columns: worker, flag, probability, p_value, false_alarms (share of honest workers with this flag in simulated
+    crowds), evidence, partners, tasks (both as text, separated by commas).
+    """
     flags = list(flags)
     return pl.DataFrame(
         {

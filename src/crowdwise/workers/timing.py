@@ -1,4 +1,4 @@
-"""Time per label: the pauses between a worker's labels, long ones being breaks."""
+"""Time per label: pauses between a worker's labels, with long pauses counted as breaks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ I8 = npt.NDArray[np.int64]
 
 
 def in_time(annotations: Votes[Any]) -> I8:
-    """Row numbers with a time, by worker, then time, then task; empty where there are no times."""
+    """Return the rows with a time, sorted by worker, time and task; empty without times."""
     if annotations.time is None:
         return np.empty(0, dtype=np.int64)
     rows = np.flatnonzero(np.isfinite(annotations.time))
@@ -23,9 +23,9 @@ def in_time(annotations: Votes[Any]) -> I8:
 
 
 def timing(annotations: Votes[Any], idle: float) -> dict[str, F8 | I8]:
-    """Of each worker: median and quartiles of the seconds from one label to the next, and the number of breaks.
+    """Return median and quartiles of the seconds between labels, and the number of breaks, for each worker.
 
-    Pauses longer than `idle` seconds are breaks and left out; NaN without two labels in a row that have times.
+    Pauses longer than `idle` seconds are breaks and left out; NaN without two consecutive labels with times.
     """
     m = annotations.n_workers
     rows = in_time(annotations)
@@ -33,33 +33,33 @@ def timing(annotations: Votes[Any], idle: float) -> dict[str, F8 | I8]:
     breaks = np.zeros(m, dtype=np.int64)
     if len(rows) > 1 and annotations.time is not None:
         same = annotations.worker[rows[1:]] == annotations.worker[rows[:-1]]
-        who = annotations.worker[rows[1:]][same]
+        worker = annotations.worker[rows[1:]][same]
         pause = np.diff(annotations.time[rows])[same]
         long = pause > idle
-        breaks = np.bincount(who[long], minlength=m)
-        who, pause = who[~long], pause[~long]
-        edges = np.searchsorted(who, np.arange(m + 1))
-        for w in np.unique(who).tolist():
+        breaks = np.bincount(worker[long], minlength=m)
+        worker, pause = worker[~long], pause[~long]
+        edges = np.searchsorted(worker, np.arange(m + 1))
+        for w in np.unique(worker).tolist():
             out[:, w] = np.quantile(pause[edges[w] : edges[w + 1]], [0.25, 0.5, 0.75])
     return {"seconds_median": out[1], "seconds_q1": out[0], "seconds_q3": out[2], "n_idle": breaks}
 
 
 # ----------------------------------------------------------------
-# How long an answer takes, and who is far quicker than the crowd.
+# Time per answer, and workers who are far faster than the crowd.
 
-# Answers with a time that a worker, and workers that a crowd, must have to be compared.
+# Minimum number of timed answers of a worker, and of such workers in a crowd, for a comparison.
 LEAST, CROWD = 8, 5
-# So many times quicker than the crowd's usual worker at least, and so many of the crowd's own spreads.
+# A fast worker is at least this many times faster than the median worker, and this many spreads of the crowd.
 TIMES, SPREADS = 4.0, 4.0
-# A crowd that works in step has no spread of its own: so much of a logarithm it is always taken to have.
+# Lower bound of the spread of the logarithms, for crowds whose workers all take the same time.
 STEP = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Speed:
-    """Of each worker: median and quartiles of the seconds an answer takes (NaN: not known), and from how many answers.
+    """Median and quartiles of the seconds per answer of each worker (NaN: unknown), and the number of timed answers.
 
-    `usual` is the median over workers with enough answers, `quick` marks those far below it.
+    `usual` is the median over workers with enough answers; `quick` marks workers far below it.
     """
 
     median: F8
@@ -71,18 +71,18 @@ class Speed:
 
 
 def speed(votes: Votes[Any], idle: float = 600.0) -> Speed:
-    """From durations where there are some, else from the pauses between a worker's answers, breaks left out.
+    """Return the speed of workers from durations, else from the pauses between a worker's answers without breaks.
 
-    Zero seconds were not measured: tools save a page of answers at one moment.
+    Zero seconds are ignored: tools save a page of answers at one moment.
     """
-    who, seconds = _seconds(votes)
+    worker, seconds = _seconds(votes)
     keep = np.isfinite(seconds) & (seconds > 0) & (seconds <= idle)
-    who, seconds = who[keep], seconds[keep]
-    order = np.argsort(who, kind="stable")
-    who, seconds = who[order], seconds[order]
-    edges = np.searchsorted(who, np.arange(votes.n_workers + 1))
+    worker, seconds = worker[keep], seconds[keep]
+    order = np.argsort(worker, kind="stable")
+    worker, seconds = worker[order], seconds[order]
+    edges = np.searchsorted(worker, np.arange(votes.n_workers + 1))
     out = np.full((3, votes.n_workers), np.nan)
-    for w in np.unique(who).tolist():
+    for w in np.unique(worker).tolist():
         out[:, w] = np.quantile(seconds[edges[w] : edges[w + 1]], [0.25, 0.5, 0.75])
     n = np.diff(edges)
     usual, quick = _quick(out[1], n)
@@ -100,13 +100,13 @@ def _seconds(votes: Votes[Any]) -> tuple[npt.NDArray[np.int32], F8]:
 
 
 def _quick(median: F8, n: I8) -> tuple[float, npt.NDArray[np.bool_]]:
-    """Medians are compared as logarithms: half the time is as far off as twice the time."""
-    known = (n >= LEAST) & np.isfinite(median)
+    """Compare medians as logarithms, so that half the time is as far off as twice the time."""
+    enough = (n >= LEAST) & np.isfinite(median)
     quick = np.zeros(len(median), dtype=bool)
-    if known.sum() < CROWD:
+    if enough.sum() < CROWD:
         return float("nan"), quick
-    log = np.log(median[known])
+    log = np.log(median[enough])
     middle = float(np.median(log))
     spread = max(1.4826 * float(np.median(np.abs(log - middle))), STEP)
-    quick[known] = log < middle - max(SPREADS * spread, np.log(TIMES))
+    quick[enough] = log < middle - max(SPREADS * spread, np.log(TIMES))
     return float(np.exp(middle)), quick

@@ -12,8 +12,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from crowdwise.server import auth
-from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
+from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
 
@@ -62,13 +62,13 @@ class Site:
     def worker(self, name: str, **about) -> str:
         """A new worker's token."""
 
-        def command(shift):
-            return auth.issue(shift, "annotate", manage.add_worker(shift, name, **about))[1]
+        def command(batch):
+            return auth.issue(batch, "annotate", manage.add_worker(batch, name, **about))[1]
 
-        return self.project.desk.do(command)
+        return self.project.queue.do(command)
 
     def invite(self) -> str:
-        return self.project.desk.do(lambda shift: auth.invite(shift, 1, 3600.0))
+        return self.project.queue.do(lambda batch: auth.invite(batch, 1, 3600.0))
 
     def api(self, token: str = "") -> httpx.Client:
         return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token or self.admin}"})
@@ -80,7 +80,7 @@ class Site:
         return {(row["id"], said["worker"]): said["answer"] for row in rows for said in row["by_worker"]}
 
     def tasks(self) -> list[str]:
-        return list(self.project.desk.live.crowd.tasks)
+        return list(self.project.queue.live.crowd.tasks)
 
     def events(self, kind: str) -> int:
         """How many events of a kind the log holds."""

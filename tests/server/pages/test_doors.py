@@ -144,7 +144,7 @@ def test_who_may_only_read_sees_everything_and_no_forms(site):
     here = site(texts(3))
     here.worker("Ann")
     (here.project.folder.path / "media" / "a.png").write_bytes(b"a picture")
-    token = here.project.desk.do(lambda shift: auth.issue(shift, "read"))[1]
+    token = here.project.queue.do(lambda batch: auth.issue(batch, "read"))[1]
     with browser(here, cookies={"crowdwise": token}) as reader:
         page = reader.get("/p/main/lead").text
         assert "Ann" in page

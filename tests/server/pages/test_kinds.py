@@ -12,14 +12,14 @@ CONFIG = {
     "sets": {"classes": ("sport", "money", "art")},
     "numbers": {"classes": (), "low": 0.0, "high": 10.0},
     "comparisons": {"classes": ()},
-    "same": {"classes": ()},
-    "ranking": {"classes": ()},
+    "similarities": {"classes": ()},
+    "rankings": {"classes": ()},
     "spans": {"classes": ("PER", "LOC")},
 }
 PAYLOAD = {
     "comparisons": {"left": "a poem", "right": "a rhyme"},
-    "same": {"left": "a poem", "right": "a rhyme"},
-    "ranking": {"items": ["fig", "pear", "plum"]},
+    "similarities": {"left": "a poem", "right": "a rhyme"},
+    "rankings": {"items": ["fig", "pear", "plum"]},
     "spans": {"text": TEXT},
 }
 
@@ -78,9 +78,9 @@ WITH = [
     ("numbers", slide, 3.5),
     ("comparisons", choose("Right is better"), "right"),
     ("comparisons", lambda page: (page.keyboard.press("ArrowLeft"), page.keyboard.press("Enter")), "left"),
-    ("same", choose("Different"), "different"),
-    ("ranking", order, ["plum", "fig", "pear"]),
-    ("ranking", drag, ["pear", "plum", "fig"]),
+    ("similarities", choose("Different"), "different"),
+    ("rankings", order, ["plum", "fig", "pear"]),
+    ("rankings", drag, ["pear", "plum", "fig"]),
     ("spans", mark, SPANS),
 ]
 
@@ -112,8 +112,8 @@ WITHOUT = [
     ("sets", lambda page: page.get_by_role("button", name="Send").click(), []),
     ("numbers", fill, 7.25),
     ("comparisons", choose("tie"), "tie"),
-    ("same", choose("Same"), "same"),
-    ("ranking", rank_by_hand, ["pear", "plum", "fig"]),
+    ("similarities", choose("Same"), "same"),
+    ("rankings", rank_by_hand, ["pear", "plum", "fig"]),
     ("spans", spans_by_hand, SPANS),
 ]
 

@@ -87,18 +87,18 @@ def test_the_lead_steers_without_scripts(site, visit):
     page.get_by_label("Budget").fill("20")
     page.get_by_role("button", name="Change").click()
     page.get_by_text("The settings are changed").wait_for()
-    config = here.project.desk.live.config
+    config = here.project.queue.live.config
     assert (config.target, config.cap, config.budget) == (0.9, 3, 20.0)
     page.get_by_label("Budget").fill("")
     with page.expect_navigation():
         page.get_by_role("button", name="Change").click()
     page.get_by_text("The settings are changed").wait_for()
-    assert here.project.desk.live.config.budget is None
+    assert here.project.queue.live.config.budget is None
     page.get_by_label("Task", exact=True).fill("t004")
     page.get_by_label("Its answer").select_option("dog")
     page.get_by_role("button", name="Keep").click()
     page.get_by_text("The gold answer is kept").wait_for()
-    assert list(here.project.desk.live.gold.values()) == ["dog"]
+    assert list(here.project.queue.live.gold.values()) == ["dog"]
     page.get_by_label("Task", exact=True).fill("t999")
     page.get_by_role("button", name="Keep").click()
     assert "there is no task" in page.get_by_role("alert").inner_text()

@@ -68,14 +68,14 @@ def test_texts_of_strangers_stay_texts(site, visit):
     row = page.locator("[data-part=workers] tbody tr", has=page.get_by_role("rowheader", name=slashed, exact=True))
     row.get_by_role("button", name="Pause").click()
     page.get_by_text("The worker is paused").wait_for()
-    assert [w.name for w in here.project.desk.live.crowd.workers if w.paused] == [slashed]
+    assert [w.name for w in here.project.queue.live.crowd.workers if w.paused] == [slashed]
 
 
-@pytest.mark.parametrize("kind", ["spans", "ranking", "comparisons"])
+@pytest.mark.parametrize("kind", ["spans", "rankings", "comparisons"])
 def test_controls_made_by_scripts_keep_texts_texts(site, visit, kind):
     shown = {
         "spans": {"text": " ".join(NAMES[:60])},
-        "ranking": {"items": NAMES[:12]},
+        "rankings": {"items": NAMES[:12]},
         "comparisons": {"left": NAMES[0], "right": "\n".join(NAMES[:60])},
     }[kind]
     tags = tuple(NAMES[:8]) if kind == "spans" else ()
@@ -109,7 +109,7 @@ KINDS = {
     "sets": ({"text": "نص من اليمين"}, ("sport", "money")),
     "numbers": ({"text": "A text"}, ()),
     "comparisons": ({"left": "a poem " * 30, "right": "x" * 200}, ()),
-    "ranking": ({"items": ["fig", "pear", "plum" * 40]}, ()),
+    "rankings": ({"items": ["fig", "pear", "plum" * 40]}, ()),
     "spans": ({"text": "Ann met Bob. " * 20}, ("PER", "LOC")),
 }
 

@@ -1,1 +1,1 @@
-"""Commands about promises: estimate, accept, fair."""
+"""Commands with statistical guarantees: estimate, accept and fairness."""

@@ -1,4 +1,4 @@
-"""crowdwise accept: which labels need no person, and what is promised about them."""
+"""crowdwise accept: labels that need no human review, with a guarantee on their error."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import DataError, ParameterError
+from ...core.options import ReadOptions
 from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from ..terminal import naming, print_json, say
-from ..vote_options import USUAL, Asked, reads_votes
-from .given import CERTIFICATE, DRAW, FitShare, Given, Taken, drawn, takes
-from .shown import planned, shown, shown_cascade
+from ..terminal import error_context, info, print_json
+from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
+from .inputs import CERTIFICATE, DRAW, FitShare, GuaranteeInputs, VotesOrRun, gold_sampling, load_inputs
+from .printing import print_acceptance, print_cascade, print_plan
 
 if TYPE_CHECKING:
     from ...evaluation.guarantee.certificate import Certificate
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FILES = ("accepted.csv", "ask.csv", CERTIFICATE)
 
 
-class Of(StrEnum):
+class ErrorBase(StrEnum):
     """What the error is a share of."""
 
     accepted = "accepted"
@@ -29,14 +30,14 @@ class Of(StrEnum):
 
 
 class Guarantee(StrEnum):
-    """How sure the promise is."""
+    """Strength of the guarantee."""
 
     high = "high"
     mean = "mean"
 
 
-class Surest(StrEnum):
-    """What the surest tasks are found by."""
+class Order(StrEnum):
+    """Ordering of the tasks."""
 
     auto = "auto"
     confidence = "confidence"
@@ -44,7 +45,7 @@ class Surest(StrEnum):
 
 
 class Design(StrEnum):
-    """How --draw draws."""
+    """Sampling design of --draw."""
 
     random = "random"
     unsure = "unsure"
@@ -52,136 +53,218 @@ class Design(StrEnum):
 
 @reads_votes
 def accept(
-    votes: Given,
+    votes: VotesOrRun,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     error: Annotated[
         float | None,
         typer.Option(
             "--error",
-            help="Share of wrong labels that is let pass. By default that of the run, or .05.",
+            help="Share of wrong labels to allow; by default that of the run, or .05.",
             metavar="X",
             show_default=False,
+            rich_help_panel="Guarantee",
         ),
     ] = None,
-    risk: Annotated[float, typer.Option("--risk", help="Probability that the promise fails.", metavar="X")] = 0.1,
-    of: Annotated[Of, typer.Option("--of", help="Errors among accepted tasks, or among all tasks.")] = Of.accepted,
+    risk: Annotated[
+        float,
+        typer.Option("--risk", help="Probability that the guarantee fails.", metavar="X", rich_help_panel="Guarantee"),
+    ] = 0.1,
+    of: Annotated[
+        ErrorBase,
+        typer.Option(
+            "--of",
+            help="Whether the error is a share of the accepted tasks or of all tasks.",
+            rich_help_panel="Guarantee",
+        ),
+    ] = ErrorBase.accepted,
     guarantee: Annotated[
-        Guarantee, typer.Option("--guarantee", help="With high probability, or (of all tasks) in the mean only.")
+        Guarantee,
+        typer.Option(
+            "--guarantee",
+            help="Whether the guarantee holds with high probability, or (with --of all) in the mean only.",
+            rich_help_panel="Guarantee",
+        ),
     ] = Guarantee.high,
     per: Annotated[
         str | None,
         typer.Option(
             "--per",
-            help="class, or a column about the tasks: a promise for each.",
+            help="Separate guarantee for each class, or for each group of a column about the tasks.",
             metavar="class|COL",
             show_default=False,
+            rich_help_panel="Guarantee",
         ),
     ] = None,
     looks: Annotated[
-        int, typer.Option("--looks", help="How often the gold will be looked at while it grows.", min=1, metavar="N")
+        int,
+        typer.Option(
+            "--looks",
+            help="Number of times that growing gold will be examined.",
+            min=1,
+            metavar="N",
+            rich_help_panel="Guarantee",
+        ),
     ] = 1,
     fit_share: FitShare = None,
     draw: Annotated[
         int | None,
         typer.Option(
-            "--draw", help="Draw and record so many tasks for people to label.", min=1, metavar="N", show_default=False
+            "--draw",
+            help="Number of tasks to draw and record for people to label.",
+            min=1,
+            metavar="N",
+            show_default=False,
+            rich_help_panel="Gold and truth",
         ),
     ] = None,
     design: Annotated[
         Design,
-        typer.Option("--design", help="With --draw: all tasks alike, or unsure ones more often (estimate only)."),
+        typer.Option(
+            "--design",
+            help="How --draw draws: all tasks with equal chance, or unsure ones more often (for estimate only).",
+            rich_help_panel="Gold and truth",
+        ),
     ] = Design.random,
-    plan: Annotated[bool, typer.Option("--plan", help="Say how many gold labels are needed.")] = False,
-    sets: Annotated[bool, typer.Option("--sets", help="Write label sets that hold the truth instead.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print how many gold labels are needed.", rich_help_panel="Gold and truth")
+    ] = False,
+    sets: Annotated[
+        bool,
+        typer.Option(
+            "--sets",
+            help="Write label sets that contain the truth, instead of accepted labels.",
+            rich_help_panel="Guarantee",
+        ),
+    ] = False,
     then: Annotated[
         str | None,
         typer.Option(
             "--then",
-            help="A stronger judge's votes or run, asked where the first is unsure; with --prices.",
+            help="Votes or run of a stronger judge to consult where the first is unsure; needs --prices.",
             metavar="VOTES|DIR",
             show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     prices: Annotated[
         str | None,
         typer.Option(
             "--prices",
-            help="With --then: cheap,strong,person. With --plan: judge=X,person=Y.",
+            help="Prices: CHEAP,STRONG,PERSON with --then, or judge=X,person=Y with --plan.",
             metavar="PRICES",
             show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     surest: Annotated[
-        Surest,
-        typer.Option("--surest", help="By what the surest tasks are found; auto: places for adaptive and committee."),
-    ] = Surest.auto,
+        Order,
+        typer.Option(
+            "--surest",
+            help="Ordering of the tasks from the surest on; auto uses places for adaptive and committee.",
+            rich_help_panel="Guarantee",
+        ),
+    ] = Order.auto,
     certificate: Annotated[
         Path | None,
         typer.Option(
             "--certificate",
-            help="Use an earlier certificate on this batch, if it is like the certified one.",
+            help="Earlier certificate to apply to this batch, if the batch resembles the certified one.",
             metavar="FILE",
             show_default=False,
+            rich_help_panel="Guarantee",
         ),
     ] = None,
     method: Method = None,
     param: Params = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder for the files; by default the run's.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder for the files; the run folder by default.",
+            show_default=False,
+            rich_help_panel="Output",
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Accept as many labels as can do without a person: at most --error of them wrong, with probability 1 - --risk.
+    """Accept as many labels as possible without human review, with a guarantee on their error.
 
-    First --draw gold, let people label it, then --gold FILE. Writes accepted.csv, ask.csv and certificate.json.
+    At most --error of the accepted labels are wrong, with probability 1 - --risk.
+
+    Draw tasks with --draw, let people label them, and pass the labels as --gold. Writes accepted.csv, ask.csv and
+    certificate.json.
     """
     from ...evaluation.statement import error_of
 
-    given = takes(votes, method, param, gold, gold_columns, asked, seed)
+    inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed)
     folder = output if output is not None else Path(votes) if Path(votes).is_dir() else None
-    error = error_of(given.result, error)
-    told: dict[str, Any] = {"error": error, "risk": risk}
-    with naming(votes, gold):
+    error = error_of(inputs.result, error)
+    promise: dict[str, Any] = {"error": error, "risk": risk}
+    with error_context(votes, gold):
         if plan:
-            planned(given, told, prices, json)
+            print_plan(inputs, promise, prices, json)
         elif draw is not None:
-            _draw(given, draw, seed, design.value, folder, force)
+            _draw(inputs, draw, seed, design.value, folder, force)
         elif certificate is not None:
-            _again(given, certificate, folder, force, json)
+            _apply_certificate(inputs, certificate, folder, force, json)
         elif then is not None:
-            strong = takes(then, method, param, None, None, asked, seed)
-            shown_cascade(given, strong, told, prices, drawn(votes, gold, given, None), seed, folder, force, json)
-        elif given.gold is None:
-            raise ParameterError("accept needs --gold FILE; --draw N draws tasks to label, --plan says how many")
+            strong = load_inputs(then, method, param, None, None, read_options, seed)
+            print_cascade(
+                inputs, strong, promise, prices, gold_sampling(votes, gold, inputs, None), seed, folder, force, json
+            )
+        elif inputs.gold is None:
+            raise ParameterError(
+                "accept needs --gold FILE; --draw N draws tasks to label, --plan prints how many are needed"
+            )
         elif sets:
-            _sets(given, error, per, drawn(votes, gold, given, "random"), seed, folder, force, json)
+            _sets(inputs, error, per, gold_sampling(votes, gold, inputs, "random"), seed, folder, force, json)
         else:
-            told |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks, "surest": surest.value}
-            _certify(given, told, fit_share, drawn(votes, gold, given, "random"), seed, folder, force, json)
+            promise |= {
+                "of": of.value,
+                "guarantee": guarantee.value,
+                "per": per,
+                "looks": looks,
+                "surest": surest.value,
+            }
+            _certify(
+                inputs, promise, fit_share, gold_sampling(votes, gold, inputs, "random"), seed, folder, force, json
+            )
 
 
 def _certify(
-    given: Taken, told: dict[str, Any], fit_share: float | None, sampling: Any, seed: int, folder: Path | None,
-    force: bool, json: bool,
-) -> None:  # fmt: skip
-    from ...evaluation.guarantee.accept import accept as work_out
+    inputs: GuaranteeInputs,
+    promise: dict[str, Any],
+    fit_share: float | None,
+    sampling: Any,
+    seed: int,
+    folder: Path | None,
+    force: bool,
+    json: bool,
+) -> None:
+    from ...evaluation.guarantee.accept import accept as accept_labels
 
-    look, known = _look(given, folder, told["looks"], force)
-    found = work_out(
-        given.result, gold=given.gold, sampling=sampling, look=look, fit_share=fit_share, votes=given.votes, seed=seed,
-        **told,
-    )  # fmt: skip
-    _write(found, folder, force or known)
-    shown(found, folder, json)
+    look, replaces = _next_look(inputs, folder, promise["looks"], force)
+    acceptance = accept_labels(
+        inputs.result,
+        gold=inputs.gold,
+        sampling=sampling,
+        look=look,
+        fit_share=fit_share,
+        votes=inputs.votes,
+        seed=seed,
+        **promise,
+    )
+    _write(acceptance, folder, force or replaces)
+    print_acceptance(acceptance, folder, json)
 
 
-def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[int, bool]:
-    """(which look at the gold this is, whether an earlier certificate is replaced by it)."""
+def _next_look(inputs: GuaranteeInputs, folder: Path | None, looks: int, force: bool) -> tuple[int, bool]:
+    """Return the number of this look at the gold, and whether it replaces an earlier certificate."""
     from ...evaluation.guarantee.certificate import Certificate
     from ...evaluation.guarantee.gold import fingerprint, gold_tasks
 
@@ -189,79 +272,88 @@ def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[i
     if path is None or not path.is_file():
         return 1, False
     before: Certificate = Certificate.load(path)
-    same = before.gold_hash == fingerprint(gold_tasks(given.gold))
-    if before.task_hash != fingerprint(given.result.tasks) or same:
-        return before.look if same and before.look <= looks else 1, force
+    is_same_gold = before.gold_hash == fingerprint(gold_tasks(inputs.gold))
+    if before.task_hash != fingerprint(inputs.result.tasks) or is_same_gold:
+        return before.look if is_same_gold and before.look <= looks else 1, force
     if before.looks != looks:
         raise DataError(
-            f"{path} was made for {before.looks} looks at growing gold, not {looks}; say --looks {before.looks}, or "
-            "certify in another folder with gold that was never looked at"
+            f"{path} was made for {before.looks} looks at growing gold, not {looks}; use --looks {before.looks}, or "
+            "certify in another folder with gold that was never examined"
         )
     return before.look + 1, True
 
 
-def _draw(given: Taken, n: int, seed: int, design: str, folder: Path | None, force: bool) -> None:
+def _draw(inputs: GuaranteeInputs, n: int, seed: int, design: str, folder: Path | None, force: bool) -> None:
     from ...evaluation.guarantee.sampling import draw
-    from ...evaluation.guarantee.verdicts import verdicts
-    from ...io.beside import refuse_to_overwrite
+    from ...evaluation.guarantee.verdicts import as_verdicts
+    from ...io.atomic import refuse_to_overwrite
     from ...io.csv.folder import write_tables
 
     if folder is None:
-        raise ParameterError("--draw records the draw: name a run folder, or a folder with -o")
+        raise ParameterError("--draw needs a folder to record the draw: give a run folder, or a folder with -o")
     refuse_to_overwrite(folder, (DRAW, "sample.csv"), force)
-    drawn = draw(verdicts(given.result, given.votes), n, seed=seed, design=design)
-    write_tables(folder, {"sample.csv": drawn.table()}, force=force)
-    drawn.save(folder / DRAW)
-    say(f"{len(drawn.tasks):,} tasks to label in {folder / 'sample.csv'}, from the top; the draw is recorded in {DRAW}")
+    sample = draw(as_verdicts(inputs.result, inputs.votes), n, seed=seed, design=design)
+    write_tables(folder, {"sample.csv": sample.table()}, force=force)
+    sample.save(folder / DRAW)
+    info(
+        f"{len(sample.tasks):,} tasks to label in {folder / 'sample.csv'}, from the top; the draw is recorded in {DRAW}"
+    )
 
 
-def _again(given: Taken, path: Path, folder: Path | None, force: bool, json: bool) -> None:
+def _apply_certificate(inputs: GuaranteeInputs, path: Path, folder: Path | None, force: bool, json: bool) -> None:
     from ...evaluation.guarantee.accept import apply
     from ...evaluation.guarantee.certificate import Certificate
 
-    old: Certificate = Certificate.load(path)
-    found = apply(old, given.result, given.votes)
-    _write(found, folder, force, certificate=False)
-    shown(found, folder, json, old=True)
+    earlier: Certificate = Certificate.load(path)
+    acceptance = apply(earlier, inputs.result, inputs.votes)
+    _write(acceptance, folder, force, certificate=False)
+    print_acceptance(acceptance, folder, json, earlier=True)
 
 
-def _write(found: Any, folder: Path | None, force: bool, certificate: bool = True) -> None:
+def _write(acceptance: Any, folder: Path | None, force: bool, certificate: bool = True) -> None:
     from ...core.errors import unwritable
-    from ...io.beside import refuse_to_overwrite
+    from ...io.atomic import refuse_to_overwrite
     from ...io.csv.folder import write_tables
 
     if folder is None:
         return
     refuse_to_overwrite(folder, FILES if certificate else FILES[:2], force)
-    write_tables(folder, {"accepted.csv": found.accepted, "ask.csv": found.ask}, force=True)
+    write_tables(folder, {"accepted.csv": acceptance.accepted, "ask.csv": acceptance.ask}, force=True)
     if certificate:
         try:
-            found.certificate.save(folder / CERTIFICATE)
+            acceptance.certificate.save(folder / CERTIFICATE)
         except OSError as error:
             raise unwritable(folder / CERTIFICATE, error) from error
 
 
 def _sets(
-    given: Taken, error: float, per: str | None, sampling: Any, seed: int, folder: Path | None, force: bool, json: bool
+    inputs: GuaranteeInputs,
+    error: float,
+    per: str | None,
+    sampling: Any,
+    seed: int,
+    folder: Path | None,
+    force: bool,
+    json: bool,
 ) -> None:
     from ...evaluation.guarantee.sets import label_sets
     from ...io.csv.folder import write_tables
 
-    found = label_sets(
-        given.result, gold=given.gold, error=error, per=per, sampling=sampling, votes=given.votes, seed=seed
+    sets = label_sets(
+        inputs.result, gold=inputs.gold, error=error, per=per, sampling=sampling, votes=inputs.votes, seed=seed
     )
     if folder is not None:
-        write_tables(folder, {"sets.csv": found.to_table()}, force=force)
-    sizes = found.inside.sum(axis=1)
+        write_tables(folder, {"sets.csv": sets.to_table()}, force=force)
+    sizes = sets.inside.sum(axis=1)
     if json:
         print_json({
-            "promise": found.promise, "error": error, "per": per, "n_gold": found.n_gold, "mean_size": found.mean_size,
-            "one": int((sizes == 1).sum()), "empty": int((sizes == 0).sum()), "limits": found.limits,
+            "promise": sets.promise, "error": error, "per": per, "n_gold": sets.n_gold, "mean_size": sets.mean_size,
+            "one": int((sizes == 1).sum()), "empty": int((sizes == 0).sum()), "limits": sets.limits,
         })  # fmt: skip
         return
     typer.echo(
-        f"{found.promise} {found.mean_size:.2f} classes a task on average; {int((sizes == 1).sum()):,} of "
-        f"{len(sizes):,} sets hold one class, {int((sizes == 0).sum()):,} none (ask a person)"
+        f"{sets.promise} {sets.mean_size:.2f} classes per task on average; {int((sizes == 1).sum()):,} of "
+        f"{len(sizes):,} sets hold one class, {int((sizes == 0).sum()):,} none (these need human review)"
     )
     if folder is not None:
-        say(f"written to {folder / 'sets.csv'}")
+        info(f"written to {folder / 'sets.csv'}")

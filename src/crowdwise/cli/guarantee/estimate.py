@@ -1,4 +1,4 @@
-"""crowdwise estimate: a number to publish, from few gold labels and many verdicts."""
+"""crowdwise estimate: a figure with a confidence interval, from few gold labels and many verdicts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from ..terminal import naming, print_json, print_table, say
-from ..vote_options import USUAL, Asked, reads_votes
-from .given import FitShare, Given, drawn, saved_figure, takes
+from ...core.options import ReadOptions
+from ..options import Gold, GoldColumns, Json, Method, Params, Seed
+from ..terminal import error_context, info, print_json, print_table
+from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
+from .inputs import FitShare, VotesOrRun, gold_sampling, load_inputs, save_figure
 
 
 class Sampling(StrEnum):
@@ -24,14 +25,14 @@ class Sampling(StrEnum):
     unknown = "unknown"
 
 
-class For(StrEnum):
-    """Which tasks the figure is about."""
+class Population(StrEnum):
+    """Population of the estimate."""
 
     these = "these"
     new = "new"
 
 
-class How(StrEnum):
+class Estimator(StrEnum):
     """The estimator."""
 
     auto = "auto"
@@ -42,14 +43,16 @@ class How(StrEnum):
 
 @reads_votes
 def estimate(
-    votes: Given,
-    of: Annotated[
+    votes: VotesOrRun,
+    metric: Annotated[
         str,
         typer.Option(
-            "--of",
-            help="share:CLASS, accuracy, winrate[:CLASS], mean or difference:A,B (two classes, or two workers).",
+            "--metric",
+            help="Quantity to estimate: share:CLASS, accuracy, winrate[:CLASS], mean, or difference:A,B of "
+            "two classes or two workers.",
             metavar="WHAT",
             show_default=False,
+            rich_help_panel="Method",
         ),
     ],
     gold: Gold = None,
@@ -58,96 +61,145 @@ def estimate(
         Sampling | None,
         typer.Option(
             "--sampling",
-            help="How the gold tasks were drawn; a draw or a run that records it needs none.",
+            help="How the gold tasks were drawn; not needed for a recorded draw.",
             show_default=False,
+            rich_help_panel="Gold and truth",
         ),
     ] = None,
-    anyway: Annotated[bool, typer.Option("--anyway", help="With --sampling unknown: the point alone.")] = False,
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", help="A column about the tasks: a figure for each group.", metavar="COL", show_default=False
+            "--by",
+            help="Column about the tasks; adds an estimate for each group.",
+            metavar="COL",
+            show_default=False,
+            rich_help_panel="Method",
         ),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
             "--against",
-            help="Another system's votes or run: the figure is this one's less that one's, paired by task.",
+            help="Votes or run of another system; the estimate is the difference from it, paired by task.",
             metavar="VOTES|DIR",
             show_default=False,
+            rich_help_panel="Input",
         ),
     ] = None,
     against_gold: Annotated[
         Path | None,
         typer.Option(
             "--against-gold",
-            help="With --against: people's verdicts of what the other system made, where they are not --gold.",
+            help="People's verdicts of the other system's output, where they are not in --gold.",
             metavar="GOLD",
             show_default=False,
+            rich_help_panel="Gold and truth",
         ),
     ] = None,
-    for_: Annotated[For, typer.Option("--for", help="These tasks, or new ones of their kind.")] = For.these,
-    how: Annotated[How, typer.Option("--how", help="The estimator; auto suits what is asked for.")] = How.auto,
-    level: Annotated[float, typer.Option("--level", help="How often the interval must hold.", metavar="P")] = 0.95,
+    population: Annotated[
+        Population,
+        typer.Option(
+            "--population",
+            help="Population of the estimate: these tasks, or new ones of the same kind.",
+            rich_help_panel="Method",
+        ),
+    ] = Population.these,
+    how: Annotated[
+        Estimator, typer.Option("--how", help="Estimator; auto chooses one for the quantity.", rich_help_panel="Method")
+    ] = Estimator.auto,
+    level: Annotated[
+        float, typer.Option("--level", help="Confidence level of the interval.", metavar="P", rich_help_panel="Method")
+    ] = 0.95,
     fit_share: FitShare = None,
     method: Method = None,
     param: Params = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Add the figure to estimates.json in this folder.", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder whose estimates.json receives the estimate.",
+            show_default=False,
+            rich_help_panel="Output",
+        ),
     ] = None,
-    force: Force = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace an existing estimate; with --sampling unknown, give the point estimate without an interval.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """A share, accuracy, win rate or mean over all tasks, with an interval that holds.
+    """Estimate a share, accuracy, win rate or mean over all tasks, with a valid confidence interval.
 
-    Verdicts say something of every task, gold (drawn at random) says how wrong they are. Given a run folder, its labels
-    are the verdicts; of a file with one judge that judge's, of several workers the default method's.
+    Verdicts cover every task, and gold drawn at random measures their errors. The verdicts are the labels of a run
+    folder, those of the only judge in a file, or the labels of the default method.
     """
-    from ...evaluation.guarantee.estimate import estimate as work_out
+    from ...evaluation.guarantee.estimate import estimate as estimate_figure
 
-    given = takes(votes, method, param, gold, gold_columns, asked, seed)
-    told = sampling.value if sampling is not None else drawn(votes, gold, given, None)
-    with naming(votes, gold):
+    inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed)
+    design = sampling.value if sampling is not None else gold_sampling(votes, gold, inputs, None)
+    with error_context(votes, gold):
         if against is not None:
-            wrong = [name for name, on in (("--by", by), ("--fit-share", fit_share), ("--anyway", anyway)) if on]
-            figure = _less(given, takes(against, method, param, against_gold, gold_columns, asked, seed), wrong,
-                           of=of, sampling=told, level=level, for_=for_.value, seed=seed)  # fmt: skip
+            unsupported = [name for name, value in (("--by", by), ("--fit-share", fit_share)) if value]
+            other = load_inputs(against, method, param, against_gold, gold_columns, read_options, seed)
+            figure = _difference(
+                inputs,
+                other,
+                unsupported,
+                metric=metric,
+                sampling=design,
+                level=level,
+                population=population.value,
+                seed=seed,
+            )
         else:
-            figure = work_out(
-                given.result, gold=given.gold, of=of, sampling=told, level=level, by=by, for_=for_.value,
-                method=how.value, votes=given.votes, fit_share=fit_share, anyway=anyway, seed=seed,
-            )  # fmt: skip
+            figure = estimate_figure(
+                inputs.result,
+                gold=inputs.gold,
+                metric=metric,
+                sampling=design,
+                level=level,
+                by=by,
+                population=population.value,
+                method=how.value,
+                votes=inputs.votes,
+                fit_share=fit_share,
+                force=force and sampling is Sampling.unknown,
+                seed=seed,
+            )
     if output is not None:
-        saved_figure(output, figure, force)
+        save_figure(output, figure, force)
     for note in figure.notes:
-        say("note:", note)
+        info("note:", note)
     if json:
         print_json(figure.to_dict())
         return
     typer.echo(figure.sentence())
     if figure.groups:
         rows = []
-        for name, found in figure.groups.items():
-            if isinstance(found, str):
-                rows.append([str(name), "–", found])
+        for name, group_figure in figure.groups.items():
+            if isinstance(group_figure, str):
+                rows.append([str(name), "–", group_figure])
             else:
-                ends = "–" if found.low is None else f"{found.low:.3f} – {found.high:.3f}"
-                rows.append([str(name), f"{found.value:.3f}", ends])
-        print_table(by or "", ["group", figure.people, f"{100 * level:g} % interval"], rows, stderr=False)
+                interval = "–" if group_figure.low is None else f"{group_figure.low:.3f} – {group_figure.high:.3f}"
+                rows.append([str(name), f"{group_figure.value:.3f}", interval])
+        print_table(by or "", ["group", figure.display_name, f"{100 * level:g} % interval"], rows, stderr=False)
 
 
-def _less(given: Any, other: Any, wrong: list[str], **told: Any) -> Any:
-    """One system's figure less another's."""
+def _difference(inputs: Any, other: Any, unsupported: list[str], **options: Any) -> Any:
+    """Estimate the difference between two systems."""
     from ...core.errors import ParameterError
     from ...evaluation.guarantee.difference import difference
 
-    if wrong:
-        raise ParameterError(f"{', '.join(wrong)} does not go with --against")
+    if unsupported:
+        raise ParameterError(f"{', '.join(unsupported)} does not go with --against")
     return difference(
-        given.result, other.result, gold=given.gold, second_gold=other.gold, votes=given.votes,
-        second_votes=other.votes, **told,
+        inputs.result, other.result, gold=inputs.gold, second_gold=other.gold, votes=inputs.votes,
+        second_votes=other.votes, **options,
     )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Commands of live labelling: what to ask next."""
+"""Commands that run labelling: next, judge, project and serve."""

@@ -1,4 +1,4 @@
-"""crowdwise project demo: handwritten digits, simulated annotators who drive the real server, pages to look at."""
+"""crowdwise project demo: simulated annotators label handwritten digits through a real server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from ...core.errors import MissingDependencyError
 from ..demo import load_digits
 from ..options import Seed
-from ..terminal import say
+from ..terminal import info
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...server.project import Project
 
 DIGITS, GOLD = 300, 20
-# Who comes: a name, how often they are right, and what they say otherwise (None: anything).
+# Annotators: name, accuracy, and the answer they give when wrong (None: any).
 CROWD = {
     "Ada": (0.97, None), "Ben": (0.94, None), "Chloé": (0.92, None), "Dmitri": (0.9, None), "Emeka": (0.88, None),
     "Farah": (0.8, None), "Gus": (0.7, None), "Hurried": (0.45, None), "Always one": (0.0, 1), "Dice": (0.1, None),
@@ -37,14 +37,25 @@ Say which digit is drawn. The pictures are small and blurred: *guess the likelie
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="A new folder, or one of an earlier demo.", metavar="DIR")] = Path(
+    folder: Annotated[Path, typer.Argument(help="New folder, or the folder of an earlier demo.", metavar="DIR")] = Path(
         "live-demo"
     ),
-    port: Annotated[int, typer.Option("--port", help="The port.", min=1, max=65_535)] = 8000,
-    pace: Annotated[float, typer.Option("--pace", help="Answers a second, all together.", min=0.1, max=1000)] = 6.0,
+    port: Annotated[
+        int, typer.Option("--port", help="Port to listen on.", min=1, max=65_535, rich_help_panel="Server")
+    ] = 8000,
+    pace: Annotated[
+        float,
+        typer.Option(
+            "--pace",
+            help="Answers per second, of all annotators together.",
+            min=0.1,
+            max=1000,
+            rich_help_panel="Simulation",
+        ),
+    ] = 6.0,
     seed: Seed = 0,
 ) -> None:
-    """Serve a project of handwritten digits that simulated annotators label through the API, and look at its pages."""
+    """Serve a project of handwritten digits that simulated annotators label through the API."""
     try:
         from ...server.project import Project
         from ...server.run import run
@@ -58,17 +69,17 @@ def demo(
     with Project(folder) as project:
         tokens = {name: _token(project, name) for name in CROWD}
     url = f"http://127.0.0.1:{port}"
-    say(f"{len(CROWD)} simulated annotators label {DIGITS} digits, {pace:g} answers a second. Look at (Ctrl-C ends it)")
-    say(f"  {url}/p/main/lead        the lead's page, live")
-    say(f"  {url}/p/main/annotate    label some yourself, under any name")
-    say(f"  {url}/projects/main/report    the report of this moment")
+    info(f"{len(CROWD)} simulated annotators label {DIGITS} digits, {pace:g} answers per second. Pages (Ctrl-C stops):")
+    info(f"  {url}/p/main/lead        live page of the lead")
+    info(f"  {url}/p/main/annotate    label some yourself, under any name")
+    info(f"  {url}/projects/main/report    the report as of now")
     crowd = threading.Thread(target=_label, args=(url, tokens, truth, pace, seed), daemon=True)
     crowd.start()
     run(folder, "127.0.0.1", port, insecure_local=True)
 
 
 def _digits(seed: int) -> tuple[dict[str, int], dict[str, npt.NDArray[np.float64]]]:
-    """Names of digits to what they are and how they look (0 to 1, eight by eight)."""
+    """Return the true digit and the image (0 to 1, eight by eight) of each task."""
     import numpy as np
 
     digits = load_digits()
@@ -88,28 +99,28 @@ def _make(folder: Path, truth: dict[str, int], pictures: dict[str, npt.NDArray[n
     tasks: list[dict[str, Any]] = []
     for i, (name, look) in enumerate(pictures.items()):
         (folder / "media" / f"{name}.png").write_bytes(png(look))
-        shown = {"image": f"/media/{name}.png", "alt": "A handwritten digit"}
-        tasks.append({"id": name, "payload": shown, "gold": str(truth[name]) if i < GOLD else None})
+        payload = {"image": f"/media/{name}.png", "alt": "A handwritten digit"}
+        tasks.append({"id": name, "payload": payload, "gold": str(truth[name]) if i < GOLD else None})
     with Project(folder) as project:
         load_tasks(project, tasks)
 
 
 def _token(project: Project, name: str) -> str:
-    """A token of a worker, who is new or was there before."""
-    from ...server.acts.manage import add_worker
+    """Return a token of a worker, new or existing."""
     from ...server.auth import issue
+    from ...server.commands.manage import add_worker
 
-    def command(shift: Any) -> str:
-        known = shift.live.crowd.worker_code.get(name)
-        worker = add_worker(shift, name, "human") if known is None else known
-        return issue(shift, "annotate", worker, "demo")[1]
+    def command(batch: Any) -> str:
+        code = batch.live.crowd.worker_code.get(name)
+        worker = add_worker(batch, name, "human") if code is None else code
+        return issue(batch, "annotate", worker, "demo")[1]
 
-    made: str = project.desk.do(command)
-    return made
+    token: str = project.queue.do(command)
+    return token
 
 
 def _label(url: str, tokens: dict[str, str], truth: dict[str, int], pace: float, seed: int) -> None:
-    """Answer until there is nothing to ask; what the server refuses (a pause, say) is tried again later."""
+    """Answer until there are no more tasks; retry what the server refuses, such as during a pause."""
     import numpy as np
 
     from ...client.problems import ServerProblem, Unreachable
@@ -120,18 +131,18 @@ def _label(url: str, tokens: dict[str, str], truth: dict[str, int], pace: float,
     while True:
         time.sleep(rng.exponential(1 / pace))
         name = str(rng.choice(list(crowd)))
-        right, otherwise = CROWD[name]
+        accuracy, fixed_answer = CROWD[name]
         try:
             for task in crowd[name].next().tasks:
-                wrong = int(rng.integers(10)) if otherwise is None else otherwise
-                said = truth[task.id] if rng.random() < right else wrong
-                crowd[name].answer(task, str(said), ms=int(rng.gamma(4, 400)))
+                wrong = int(rng.integers(10)) if fixed_answer is None else fixed_answer
+                answer = truth[task.id] if rng.random() < accuracy else wrong
+                crowd[name].answer(task, str(answer), ms=int(rng.gamma(4, 400)))
         except (ServerProblem, Unreachable):
             time.sleep(0.5)
 
 
 def png(look: npt.NDArray[np.float64], times: int = 20) -> bytes:
-    """A grey picture, dark ink on white, larger and softer than the eight by eight that it was scanned to."""
+    """Return a greyscale PNG, dark on white, enlarged and smoothed."""
     import numpy as np
     from scipy.ndimage import zoom
 

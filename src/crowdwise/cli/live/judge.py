@@ -1,4 +1,4 @@
-"""crowdwise judge: an LLM as a worker, on a server's project or over a file of tasks."""
+"""crowdwise judge: an LLM as a worker, on a project of a server or a file of tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 
 from ...core.errors import DataError, ParameterError
 from ..options import Force, Json
-from ..terminal import clean, counting, print_json, say
+from ..progress import count_progress
+from ..renamed import check_project_kind
+from ..terminal import clean, info, print_json
 
 if TYPE_CHECKING:
     from ...client.judging.judge import Judge
@@ -19,42 +21,61 @@ if TYPE_CHECKING:
 Target = Annotated[
     str,
     typer.Argument(
-        help="The address of a project on a server, or a file of tasks (.jsonl, .csv, ...) with a column of ids.",
+        help="Address of a project on a server, or a file of tasks (.jsonl, .csv, ...) with a column of ids.",
         metavar="URL|TASKS",
         show_default=False,
     ),
 ]
 Model = Annotated[
-    str, typer.Option("--model", help="The model, as the endpoint calls it.", metavar="NAME", show_default=False)
+    str,
+    typer.Option(
+        "--model",
+        help="Name of the model at the endpoint.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel="Model",
+    ),
 ]
 Token = Annotated[
     str | None,
     typer.Option(
         "--token",
         envvar="CROWDWISE_TOKEN",
-        help="The worker's token on the server.",
+        help="Token of the worker on the server.",
         show_default=False,
         metavar="TOKEN",
+        rich_help_panel="Server",
     ),
 ]
 Prompt = Annotated[
     Path | None,
     typer.Option(
         "--prompt",
-        help="A prompt of your own, with $question, $guidelines, $instruct and $task; a line --- parts the system's "
-        "words from the user's.",
+        help="Prompt template with $question, $guidelines, $instruct and $task, where a line --- "
+        "separates the system prompt from the user prompt.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Model",
     ),
 ]
 Rate = Annotated[
     str | None,
-    typer.Option("--rate", help="Requests at most: 2/s, 30/min.", metavar="N/s", show_default=False),
+    typer.Option(
+        "--rate",
+        help="Maximum request rate, such as 2/s or 30/min.",
+        metavar="N/s",
+        show_default=False,
+        rich_help_panel="Model",
+    ),
 ]
 Given = Annotated[
     str | None,
     typer.Option(
-        "--classes", help="Of a file: the classes, with commas between.", metavar="A,B,..", show_default=False
+        "--classes",
+        help="Classes of a file of tasks, separated by commas.",
+        metavar="A,B,..",
+        show_default=False,
+        rich_help_panel="Tasks",
     ),
 ]
 Output = Annotated[
@@ -62,13 +83,14 @@ Output = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Verdicts as JSONL, which `crowdwise judges` reads; a run that was cut off goes on where it was.",
+        help="JSONL file of verdicts, which crowdwise judges reads; an interrupted run continues it.",
         metavar="FILE",
         show_default=False,
+        rich_help_panel="Output",
     ),
 ]
-# Of a file without --question; "Which class is it?" of all other kinds.
-ASKED = {"ranking": "Which item is better?", "spans": "What is to be marked in the text?"}
+# Questions of a file without --question; all other kinds ask "Which class is it?".
+DEFAULT_QUESTIONS = {"rankings": "Which item is better?", "spans": "What is to be marked in the text?"}
 
 
 def judge(
@@ -78,63 +100,109 @@ def judge(
     prompt: Prompt = None,
     rate: Rate = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="Tasks at most.", show_default=False)
+        int | None,
+        typer.Option(
+            "--limit", min=1, metavar="N", help="Maximum number of tasks.", show_default=False, rich_help_panel="Tasks"
+        ),
     ] = None,
-    parallel: Annotated[int, typer.Option("--parallel", min=1, max=64, help="Requests at a time.")] = 1,
-    swap: Annotated[bool, typer.Option("--swap", help="Show pairs in both orders.")] = False,
+    parallel: Annotated[
+        int, typer.Option("--parallel", min=1, max=64, help="Number of concurrent requests.", rich_help_panel="Model")
+    ] = 1,
+    swap: Annotated[bool, typer.Option("--swap", help="Show pairs in both orders.", rich_help_panel="Tasks")] = False,
     flip: Annotated[
-        str, typer.Option("--flip", help="What the verdict is where the orders differ: tie or null.")
+        str, typer.Option("--flip", help="Verdict where the two orders disagree: tie or null.", rich_help_panel="Tasks")
     ] = "tie",
     classes: Given = None,
     kind: Annotated[
         str,
-        typer.Option("--kind", help="Of a file: classes, ordered, sets, numbers, comparisons, same, ranking, spans."),
+        typer.Option(
+            "--kind",
+            help="Kind of a file of tasks: classes, ordered, sets, numbers, comparisons, similarities, "
+            "rankings or spans.",
+            rich_help_panel="Tasks",
+        ),
     ] = "classes",
-    question: Annotated[str, typer.Option("--question", help="Of a file: what is asked.", show_default=False)] = "",
+    question: Annotated[
+        str,
+        typer.Option("--question", help="Question of a file of tasks.", show_default=False, rich_help_panel="Tasks"),
+    ] = "",
     guidelines: Annotated[
-        Path | None, typer.Option("--guidelines", help="Of a file: guidelines.", metavar="FILE", show_default=False)
+        Path | None,
+        typer.Option(
+            "--guidelines",
+            help="Guidelines of a file of tasks.",
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel="Tasks",
+        ),
     ] = None,
     task_column: Annotated[
-        str | None, typer.Option("--task-column", help="Of a file: the ids.", show_default=False)
+        str | None,
+        typer.Option(
+            "--task-column", help="Column of ids in a file of tasks.", show_default=False, rich_help_panel="Tasks"
+        ),
     ] = None,
-    price_in: Annotated[float, typer.Option("--price-in", min=0, help="Of a million tokens read.")] = 0.0,
-    price_out: Annotated[float, typer.Option("--price-out", min=0, help="Of a million tokens written.")] = 0.0,
-    temperature: Annotated[float, typer.Option("--temperature", min=0)] = 0.0,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Of an answer.")] = 512,
-    tries: Annotated[int, typer.Option("--tries", min=1, max=20, help="How often a request is tried.")] = 6,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one answer.")] = 120.0,
-    wait: Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for more tasks of a project.")] = 0.0,
+    price_in: Annotated[
+        float, typer.Option("--price-in", min=0, help="Price of a million input tokens.", rich_help_panel="Budget")
+    ] = 0.0,
+    price_out: Annotated[
+        float, typer.Option("--price-out", min=0, help="Price of a million output tokens.", rich_help_panel="Budget")
+    ] = 0.0,
+    temperature: Annotated[
+        float, typer.Option("--temperature", min=0, help="Sampling temperature.", rich_help_panel="Model")
+    ] = 0.0,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, help="Maximum number of tokens in an answer.", rich_help_panel="Model")
+    ] = 512,
+    tries: Annotated[
+        int, typer.Option("--tries", min=1, max=20, help="Number of attempts per request.", rich_help_panel="Model")
+    ] = 6,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, help="Seconds to wait for an answer.", rich_help_panel="Model")
+    ] = 120.0,
+    wait: Annotated[
+        float,
+        typer.Option("--wait", min=0, help="Seconds to wait for new tasks of a project.", rich_help_panel="Server"),
+    ] = 0.0,
     output: Output = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Let a model judge tasks, through an endpoint that speaks the chat-completions protocol.
+    """Let a language model label tasks through a chat-completions endpoint.
 
-    Its address stands in CROWDWISE_JUDGE_URL or OPENAI_BASE_URL, its key in OPENAI_API_KEY. A verdict is JSON or the
-    name of one class; whatever else the model writes is no verdict: it is given back, with the reason.
+    The address of the endpoint is read from CROWDWISE_JUDGE_URL or OPENAI_BASE_URL, its key from OPENAI_API_KEY. A
+    verdict is JSON or the name of one class; any other output is rejected and reported with the reason.
     """
     from ...client.judging.endpoint import Endpoint, Pace, Prices
-    from ...client.judging.judge import Judge as Made
+    from ...client.judging.judge import Judge as ModelJudge
     from ...client.retry import Retry
 
+    check_project_kind(kind)
     endpoint = Endpoint.from_environment(pace=Pace(_per_second(rate)), retry=Retry(tries=tries), timeout=timeout)
 
-    def made(brief: Brief, look: Any) -> Judge:
+    def build_judge(brief: Brief, load_image: Any) -> Judge:
         settings = {"temperature": temperature, "max_tokens": max_tokens}
-        return Made(endpoint, model, brief, Prices(price_in, price_out), settings, swap, flip, look)
+        return ModelJudge(endpoint, model, brief, Prices(price_in, price_out), settings, swap, flip, load_image)
 
     template = "" if prompt is None else _text(prompt)
-    given = {"limit": limit, "parallel": parallel}
+    limits = {"limit": limit, "parallel": parallel}
     if "://" in target:
-        tally = _live(target, token, made, template, output, force, wait, given)
+        tally = _live(target, token, build_judge, template, output, force, wait, limits)
     else:
-        asked = question, kind, _names(classes), "" if guidelines is None else _text(guidelines)
-        tally = _file(target, task_column, made, template, asked, output, force, given)
-    _tell(tally, model, json)
+        task_settings = question, kind, _names(classes), "" if guidelines is None else _text(guidelines)
+        tally = _file(target, task_column, build_judge, template, task_settings, output, force, limits)
+    _print_summary(tally, model, json)
 
 
 def _live(
-    url: str, token: str | None, made: Any, template: str, output: Path | None, force: bool, wait: float, given: Any
+    url: str,
+    token: str | None,
+    build_judge: Any,
+    template: str,
+    output: Path | None,
+    force: bool,
+    wait: float,
+    limits: Any,
 ) -> Tally:
     from contextlib import nullcontext
 
@@ -150,15 +218,22 @@ def _live(
         controls = {**about, **(about.get("controls") or {})}
         form = form_of(about["kind"], about.get("classes") or (), controls)
         brief = Brief(about.get("question") or "", form, about.get("guidelines") or "", template)
-        judge = made(brief, of_project(project))
-        with Log(output, force=force) if output else nullcontext() as log, counting("judging") as show:
+        judge = build_judge(brief, of_project(project))
+        with Log(output, force=force) if output else nullcontext() as log, count_progress("judging") as show:
             return judge_project(
-                project, judge, log=log, patience=wait, told=lambda t: show(t.asked, t.asked, "work"), **given
+                project, judge, log=log, patience=wait, progress=lambda t: show(t.asked, t.asked, "work"), **limits
             )
 
 
 def _file(
-    path: str, column: str | None, made: Any, template: str, asked: Any, output: Path | None, force: bool, given: Any
+    path: str,
+    column: str | None,
+    build_judge: Any,
+    template: str,
+    task_settings: Any,
+    output: Path | None,
+    force: bool,
+    limits: Any,
 ) -> Tally:
     from ...client.judging.files import judge_file, tasks_of
     from ...client.judging.forms import form_of
@@ -166,48 +241,50 @@ def _file(
     from ...client.judging.pictures import of_folder
     from ...client.judging.prompt import Brief
 
-    question, kind, classes, guidelines = asked
+    question, kind, classes, guidelines = task_settings
     if output is None:
         raise ParameterError("judging a file needs -o FILE for the verdicts, e.g. -o verdicts.jsonl")
-    brief = Brief(question or ASKED.get(kind, "Which class is it?"), form_of(kind, classes), guidelines, template)
-    judge = made(brief, of_folder(Path(path).parent))
+    brief = Brief(
+        question or DEFAULT_QUESTIONS.get(kind, "Which class is it?"), form_of(kind, classes), guidelines, template
+    )
+    judge = build_judge(brief, of_folder(Path(path).parent))
     tasks, hidden = tasks_of(path, column)
     if hidden:
-        say("note: the judge does not see", ", ".join(clean(each) for each in hidden))
-    with Log(output, force=force) as log, counting("judging") as show:
-        before = sum(log.has(task, judge) for task, _ in tasks)
-        if before:
-            say(f"{before:,} of {len(tasks):,} tasks were judged before and are not asked again")
-        return judge_file(tasks, judge, log, told=lambda t: show(before + t.asked, len(tasks), "work"), **given)
+        info("note: the judge does not see", ", ".join(clean(column_name) for column_name in hidden))
+    with Log(output, force=force) as log, count_progress("judging") as show:
+        n_done = sum(log.has(task, judge) for task, _ in tasks)
+        if n_done:
+            info(f"{n_done:,} of {len(tasks):,} tasks were judged before and are skipped")
+        return judge_file(tasks, judge, log, progress=lambda t: show(n_done + t.asked, len(tasks), "work"), **limits)
 
 
-def _tell(tally: Tally, model: str, as_json: bool) -> None:
+def _print_summary(tally: Tally, model: str, as_json: bool) -> None:
     if as_json:
-        shown = {"model": model, "verdicts": tally.verdicts, "nulls": tally.nulls, "refused": tally.refused}
-        print_json({**shown, "cost": tally.cost, "reasons": tally.reasons, "why": tally.why})
+        counts = {"model": model, "verdicts": tally.verdicts, "nulls": tally.nulls, "refused": tally.refused}
+        print_json({**counts, "cost": tally.cost, "reasons": tally.reasons, "why": tally.why})
         return
     cost = f" for {tally.cost:.4f}" if tally.cost else ""
-    say(f"{clean(model)}: {tally.verdicts:,} verdicts{cost}; {clean(tally.why)}")
-    for reason, n in sorted(tally.reasons.items(), key=lambda each: (-each[1], each[0]))[:8]:
-        say(f"no verdict on {n:,}: {clean(reason)}")
+    info(f"{clean(model)}: {tally.verdicts:,} verdicts{cost}; {clean(tally.why)}")
+    for reason, n in sorted(tally.reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:8]:
+        info(f"no verdict on {n:,}: {clean(reason)}")
 
 
-def _names(given: str | None) -> tuple[str, ...]:
-    return tuple(each.strip() for each in (given or "").split(",") if each.strip())
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
-def _per_second(given: str | None) -> float:
-    """2, 2/s, 30/min, 100/h as requests a second; 0 for no limit."""
-    if given is None:
+def _per_second(text: str | None) -> float:
+    """Convert 2, 2/s, 30/min or 100/h to requests per second; 0 for no limit."""
+    if text is None:
         return 0.0
-    number, _, unit = given.partition("/")
+    number, _, unit = text.partition("/")
     per = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}.get(unit.strip())
     try:
         rate = float(number)
     except ValueError:
         rate = 0.0
     if per is None or not 0 < rate < 1e6:
-        raise ParameterError(f"--rate {given!r}: write it like 2/s or 30/min")
+        raise ParameterError(f"--rate {text!r}: write it like 2/s or 30/min")
     return rate / per
 
 

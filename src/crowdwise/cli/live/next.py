@@ -1,4 +1,4 @@
-"""crowdwise next: which tasks deserve how many more votes, from whom, and what that brings and costs."""
+"""crowdwise next: a plan of further votes, with their gain and cost."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import DataError, ParameterError
-from ..fitted import Wanted, obtain
+from ...core.options import ReadOptions
+from ..fitted import FitRequest, load_or_fit
 from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
 from ..sampling import ErrorOption, SamplingOption
-from ..terminal import clean, naming, print_json, print_table, say
-from ..vote_options import USUAL, Asked, reads_votes
+from ..terminal import clean, error_context, info, print_json, print_table
+from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 if TYPE_CHECKING:
     import polars as pl
 
 # Tasks shown on the terminal, and names listed for one task.
-SHOWN, NAMES = 20, 5
+MAX_ROWS, MAX_NAMES = 20, 5
 
 
 @reads_votes
@@ -26,48 +27,58 @@ def next_(
     votes: Annotated[
         str,
         typer.Argument(
-            help="Votes (as for aggregate), or a folder that aggregate wrote.", metavar="VOTES|DIR", show_default=False
+            help="File of votes (as for aggregate), or a folder written by aggregate.",
+            metavar="VOTES|DIR",
+            show_default=False,
         ),
     ],
     budget: Annotated[
         float | None,
         typer.Option(
             "--budget",
-            help="What may be spent, in votes or in the unit of --cost; without it, all votes that are worth it.",
+            help="Amount to spend, in votes or in the unit of --cost; by default all votes that are worth it.",
             metavar="X",
             show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     workers: Annotated[
         str | None,
         typer.Option(
             "--workers",
-            help="Who may be asked: names with commas between, or a table with a column worker. Default: everybody.",
+            help="Workers to assign, as comma-separated names or a table with a column worker; everybody by default.",
             metavar="NAMES|TABLE",
             show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     cost: Annotated[
         str | None,
         typer.Option(
-            "--cost", help="What a vote costs: a number, or a table worker,cost.", metavar="X|TABLE", show_default=False
+            "--cost",
+            help="Cost of a vote: a number, or a table worker,cost.",
+            metavar="X|TABLE",
+            show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     load: Annotated[
         int | None,
         typer.Option(
             "--load",
-            help="The most tasks that one worker gets. Default: three times an even share.",
+            help="Maximum number of tasks per worker; three times an even share by default.",
             show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     pairs: Annotated[
         str | None,
         typer.Option(
             "--pairs",
-            help="Who may be asked what, if not everybody everything: a table task,worker.",
+            help="Table task,worker of the allowed assignments; all by default.",
             metavar="TABLE",
             show_default=False,
+            rich_help_panel="Budget",
         ),
     ] = None,
     method: Method = None,
@@ -76,64 +87,72 @@ def next_(
     gold_columns: GoldColumns = None,
     sampling: SamplingOption = None,
     error: ErrorOption = None,
-    asked: Asked = USUAL,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A CSV file for the whole plan.", metavar="FILE", show_default=False),
+        typer.Option(
+            "-o",
+            "--output",
+            help="CSV file for the whole plan.",
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel="Output",
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Which tasks deserve more votes, how many, from whom, for how much, and which need an expert instead?
+    """Plan which tasks need more votes, how many and from which workers, and which need an expert.
 
-    Votes go where one more adds most to the expected number of right labels. Given a folder, its own result is used.
+    Votes go to the tasks where one more adds most to the expected number of correct labels. Given a folder, its result
+    is used.
     """
     from ...active.plan import plan
     from ...evaluation.statement import error_of
     from ...io.csv.cells import to_csv
 
     if output is not None and output.exists() and not force:
-        raise DataError(f"{output} exists; name another file, or say --force")
+        raise DataError(f"{output} exists; choose another file, or use --force")
     prices = _cost(cost)
     names = None if workers is None else _names(workers)
-    may = None if pairs is None else _table(pairs, ("task", "worker"))
-    made = obtain(votes, Wanted(method, param, (gold, gold_columns), asked, seed, sampling, error))
-    options = {"workers": names, "cost": prices, "load": load, "pairs": may, "error": error_of(made.result)}
-    with naming(votes, gold):
-        found = plan(made.votes, budget=budget, result=made.result, **options)
+    allowed_pairs = None if pairs is None else _table(pairs, ("task", "worker"))
+    fitted = load_or_fit(votes, FitRequest(method, param, (gold, gold_columns), read_options, seed, sampling, error))
+    options = {"workers": names, "cost": prices, "load": load, "pairs": allowed_pairs, "error": error_of(fitted.result)}
+    with error_context(votes, gold):
+        budget_plan = plan(fitted.votes, budget=budget, result=fitted.result, **options)
     if output is not None:
-        to_csv(found.to_table(), output)
+        to_csv(budget_plan.to_table(), output)
     if json:
-        print_json(found.to_dict())
+        print_json(budget_plan.to_dict())
         return
-    for line in (found.trust.sentence(), *found.sentences()):
-        say(clean(line))
+    for line in (budget_plan.trust.sentence(), *budget_plan.sentences()):
+        info(clean(line))
     header = ["task", "label", "sure", "labels", "votes", "gain", "ask", "why"]
-    if found.n_votes:
-        print_table("Ask for votes", header, _rows(found.tasks, "vote"), stderr=False)
-    if found.n_expert:
-        print_table("Ask an expert", [*header[:4], "why"], _rows(found.tasks, "expert"), stderr=False)
+    if budget_plan.n_votes:
+        print_table("Ask for votes", header, _rows(budget_plan.tasks, "vote"), stderr=False)
+    if budget_plan.n_expert:
+        print_table("Ask an expert", [*header[:4], "why"], _rows(budget_plan.tasks, "expert"), stderr=False)
     if output is not None:
-        say(f"written to {output}")
+        info(f"written to {output}")
 
 
 def _rows(table: pl.DataFrame, todo: str) -> list[list[str]]:
     import polars as pl
 
-    out = []
-    wanted = table.filter((pl.col("todo") == todo) & ((pl.col("votes") > 0) | (todo == "expert")))
-    for row in wanted.head(SHOWN).to_dicts():
-        first = [str(row["task"]), str(row["label"]), f"{row['confidence']:.0%}", str(row["n_labels"])]
+    rows = []
+    selected = table.filter((pl.col("todo") == todo) & ((pl.col("votes") > 0) | (todo == "expert")))
+    for row in selected.head(MAX_ROWS).to_dicts():
+        cells = [str(row["task"]), str(row["label"]), f"{row['confidence']:.0%}", str(row["n_labels"])]
         if todo == "vote":
-            more = "" if len(row["ask"]) <= NAMES else f" and {len(row['ask']) - NAMES} more"
-            first += [str(row["votes"]), f"{row['gain']:+.3f}", ", ".join(map(str, row["ask"][:NAMES])) + more]
-        out.append([*first, row["why"]])
-    return out
+            more = "" if len(row["ask"]) <= MAX_NAMES else f" and {len(row['ask']) - MAX_NAMES} more"
+            cells += [str(row["votes"]), f"{row['gain']:+.3f}", ", ".join(map(str, row["ask"][:MAX_NAMES])) + more]
+        rows.append([*cells, row["why"]])
+    return rows
 
 
 def _cost(text: str | None) -> float | dict[Any, float]:
-    """A number, or the costs of a table."""
+    """Parse --cost: a number, or a table of costs."""
     if text is None:
         return 1.0
     try:
@@ -150,12 +169,12 @@ def _cost(text: str | None) -> float | dict[Any, float]:
 
 
 def _names(text: str) -> list[Any]:
-    """Names of a list, or of a table's column worker."""
+    """Parse --workers: comma-separated names, or a table with a column worker."""
     if Path(text).is_file():
         return _table(text, ("worker",))["worker"].to_list()
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ParameterError("--workers names nobody; give names with commas between, or a table with a column worker")
+        raise ParameterError("--workers holds no name; give comma-separated names, or a table with a column worker")
     return names
 
 

@@ -1,4 +1,4 @@
-"""crowdwise project: make a project, fill it, hand out tokens and invitations, take it home."""
+"""crowdwise project: create a project, add tasks, manage tokens and invitations, export and back up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import DataError, MissingDependencyError, ParameterError
-from ..terminal import print_json, print_table, say
+from ..renamed import check_project_kind
+from ..terminal import info, print_json, print_table
 from .demo import demo
 from .simulate import simulate
 
@@ -17,68 +18,131 @@ if TYPE_CHECKING:
 
 project = typer.Typer(
     name="project",
-    help="Make a labelling project, fill it with tasks, let people in, export and back up.",
+    help="Create and manage labelling projects.",
     no_args_is_help=True,
     add_completion=False,
 )
 project.command("simulate")(simulate)
 project.command("demo")(demo)
-Dir = Annotated[Path, typer.Argument(help="The project's folder.", metavar="DIR", show_default=False)]
+Dir = Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR", show_default=False)]
 
 
 @project.command("create")
 def create(
     folder: Dir,
-    question: Annotated[str, typer.Option("--question", help="What people are asked.", show_default=False)],
+    question: Annotated[
+        str,
+        typer.Option(
+            "--question", help="Question that annotators answer.", show_default=False, rich_help_panel="Tasks"
+        ),
+    ],
     classes: Annotated[
-        str, typer.Option("--classes", help="The classes, with commas between.", metavar="A,B,...", show_default=False)
+        str,
+        typer.Option(
+            "--classes",
+            help="Classes, separated by commas.",
+            metavar="A,B,...",
+            show_default=False,
+            rich_help_panel="Tasks",
+        ),
     ] = "",
     kind: Annotated[
         str,
         typer.Option(
-            "--kind", help="classes, ordered, sets, numbers, comparisons, same, ranking or spans.", metavar="KIND"
+            "--kind",
+            help="Kind of the answers: classes, ordered, sets, numbers, comparisons, similarities, rankings or spans.",
+            metavar="KIND",
+            rich_help_panel="Tasks",
         ),
     ] = "classes",
     guidelines: Annotated[
-        Path | None, typer.Option("--guidelines", help="A Markdown file.", metavar="FILE", show_default=False)
+        Path | None,
+        typer.Option(
+            "--guidelines",
+            help="Markdown file with guidelines.",
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel="Tasks",
+        ),
     ] = None,
     tasks: Annotated[
-        Path | None, typer.Option("--tasks", help="Tasks, as for import.", metavar="FILE|FOLDER", show_default=False)
+        Path | None,
+        typer.Option(
+            "--tasks",
+            help="File or folder of tasks, as for project import.",
+            metavar="FILE|FOLDER",
+            show_default=False,
+            rich_help_panel="Input",
+        ),
     ] = None,
     gold: Annotated[
-        Path | None, typer.Option("--gold", help="A table task,label.", metavar="FILE", show_default=False)
+        Path | None,
+        typer.Option(
+            "--gold",
+            help="Table of known labels, with the columns task and label.",
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel="Input",
+        ),
     ] = None,
-    target: Annotated[float, typer.Option("--target", help="A task stops when it is so sure.")] = 0.95,
-    cap: Annotated[int, typer.Option("--cap", help="Answers that a task gets at most.")] = 7,
+    target: Annotated[
+        float, typer.Option("--target", help="Confidence at which a task is complete.", rich_help_panel="Budget")
+    ] = 0.95,
+    cap: Annotated[
+        int, typer.Option("--cap", help="Maximum number of answers per task.", rich_help_panel="Budget")
+    ] = 7,
     budget: Annotated[
-        float | None, typer.Option("--budget", help="What may be spent, in units of --cost.", show_default=False)
+        float | None,
+        typer.Option(
+            "--budget",
+            help="Amount to spend, in the unit of the workers' costs.",
+            show_default=False,
+            rich_help_panel="Budget",
+        ),
     ] = None,
     policy: Annotated[
-        str, typer.Option("--policy", help="Which task comes next; see the docs of active.")
+        str,
+        typer.Option(
+            "--policy", help="Policy that chooses the next task, such as information.", rich_help_panel="Budget"
+        ),
     ] = "information",
     database: Annotated[
         str | None,
-        typer.Option("--database", help="postgresql://user@host/name; default: SQLite in DIR.", show_default=False),
+        typer.Option(
+            "--database",
+            help="Database address such as postgresql://user@host/name; SQLite in DIR by default.",
+            show_default=False,
+            rich_help_panel="Server",
+        ),
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("-s", "--set", help="Any other setting, as gold_rate=.1 or floor=.5.", metavar="NAME=VALUE"),
+        typer.Option(
+            "-s",
+            "--set",
+            help="Any other setting as name=value, such as gold_rate=.1; repeat for more.",
+            metavar="NAME=VALUE",
+            rich_help_panel="Server",
+        ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="The project's id in addresses.")] = "main",
+    name: Annotated[
+        str, typer.Option("--name", help="Id of the project in addresses.", rich_help_panel="Server")
+    ] = "main",
 ) -> None:
-    """Make a project in a new folder and print the admin's token, which is shown this once."""
+    """Create a project in a new folder and print the admin token, which is shown only once."""
     server = _server()
-    given: dict[str, Any] = {"kind": kind, "classes": tuple(c.strip() for c in classes.split(",") if c.strip())}
-    given |= {"target": target, "cap": cap, "budget": budget, "policy": policy, **_settings(setting or [])}
+    check_project_kind(kind)
+    settings: dict[str, Any] = {"kind": kind, "classes": tuple(c.strip() for c in classes.split(",") if c.strip())}
+    settings |= {"target": target, "cap": cap, "budget": budget, "policy": policy, **_settings(setting or [])}
     if guidelines is not None:
-        given["guidelines"] = _text(guidelines)
-    config = _tell(lambda: server.Config.of({"question": question} | given))
+        settings["guidelines"] = _text(guidelines)
+    config = _server_call(lambda: server.Config.of({"question": question} | settings))
     token = server.create(folder, config, name=name, database=database)
     if tasks is not None or gold is not None:
         _fill(folder, tasks, gold)
-    say("the admin's token, shown this once:")
+    info("the admin token, shown only once:")
     typer.echo(token)
-    say(f"serve it with: crowdwise serve {folder}")
+    info(f"serve it with: crowdwise serve {folder}")
 
 
 @project.command("import")
@@ -87,21 +151,33 @@ def import_(
     tasks: Annotated[
         Path | None,
         typer.Argument(
-            help="A table with a column id, or a folder of images.", metavar="FILE|FOLDER", show_default=False
+            help="Table of tasks with a column id, or a folder of images.", metavar="FILE|FOLDER", show_default=False
         ),
     ] = None,
     gold: Annotated[
-        Path | None, typer.Option("--gold", help="A table task,label.", metavar="FILE", show_default=False)
+        Path | None,
+        typer.Option(
+            "--gold",
+            help="Table of known labels, with the columns task and label.",
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel="Input",
+        ),
     ] = None,
     random_gold: Annotated[
-        bool, typer.Option("--random-gold", help="The tasks of --gold were drawn at random among the labelled ones.")
+        bool,
+        typer.Option(
+            "--random-gold",
+            help="The --gold tasks were drawn at random from the labelled ones.",
+            rich_help_panel="Input",
+        ),
     ] = False,
 ) -> None:
-    """Add tasks (all columns but id are shown; gold is known truth), also while the server runs."""
+    """Add tasks (annotators see all columns but id) or known labels, also while the server runs."""
     if tasks is None and gold is None:
-        raise ParameterError("name a file of tasks, or --gold")
+        raise ParameterError("give a file of tasks, or --gold")
     if random_gold and gold is None:
-        raise ParameterError("--random-gold says how the tasks of --gold were drawn; name the file")
+        raise ParameterError("--random-gold describes how the tasks of --gold were drawn; give --gold too")
     _fill(folder, tasks, gold, random=random_gold)
 
 
@@ -109,58 +185,95 @@ def import_(
 def export(
     folder: Dir,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="A folder for the files.", metavar="OUT", show_default=False)
+        Path,
+        typer.Option(
+            "-o", "--output", help="Folder for the files.", metavar="OUT", show_default=False, rich_help_panel="Output"
+        ),
     ],
-    format: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet.")] = "csv",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+    format: Annotated[
+        str, typer.Option("--format", help="Format of the files: csv, jsonl or parquet.", rich_help_panel="Output")
+    ] = "csv",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel="Output")] = False,
 ) -> None:
-    """Write events, labels, workers and votes; `crowdwise aggregate OUT/votes.csv` goes on from there."""
+    """Export events, labels, workers and votes; crowdwise aggregate reads OUT/votes.csv."""
     server = _server()
     with server.Project(folder) as opened:
-        for path in _tell(lambda: server.export(opened, output, format, force=force)):
-            say(f"written to {path}")
+        for path in _server_call(lambda: server.export(opened, output, format, force=force)):
+            info(f"written to {path}")
         sentence = server.sentence(opened)
         if sentence:
-            say(sentence)
+            info(sentence)
 
 
 @project.command("backup")
 def backup(
     folder: Dir,
-    output: Annotated[Path, typer.Option("-o", "--output", help="A new folder.", metavar="OUT", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="New folder for the copy.",
+            metavar="OUT",
+            show_default=False,
+            rich_help_panel="Output",
+        ),
+    ],
 ) -> None:
-    """Copy a project, also while it is served: a folder that can be served itself (PostgreSQL: a dump)."""
+    """Copy a project, also while it is served, into a folder that can be served (PostgreSQL: a dump)."""
     server = _server()
-    made = server.backup(server.Folder(folder), output)
-    say(f"written to {made}")
+    path = server.backup(server.Folder(folder), output)
+    info(f"written to {path}")
 
 
 @project.command("tokens")
 def tokens(
     folder: Dir,
     worker: Annotated[
-        str | None, typer.Option("--worker", help="A token for this worker, new or known.", show_default=False)
+        str | None,
+        typer.Option(
+            "--worker",
+            help="Make a token for this worker, new or existing.",
+            show_default=False,
+            rich_help_panel="Server",
+        ),
     ] = None,
-    scope: Annotated[str, typer.Option("--scope", help="annotate, read, check or admin.")] = "annotate",
-    kind: Annotated[str, typer.Option("--kind", help="Of a new worker: human or model.")] = "human",
+    scope: Annotated[
+        str,
+        typer.Option(
+            "--scope", help="Scope of the new token: annotate, read, check or admin.", rich_help_panel="Server"
+        ),
+    ] = "annotate",
+    kind: Annotated[
+        str, typer.Option("--kind", help="Kind of a new worker: human or model.", rich_help_panel="Server")
+    ] = "human",
     cost: Annotated[
-        float | None, typer.Option("--cost", help="What an answer of a new worker costs.", show_default=False)
+        float | None,
+        typer.Option("--cost", help="Cost of an answer of a new worker.", show_default=False, rich_help_panel="Server"),
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="A token that belongs to no worker (read, check, admin).")] = False,
+    new: Annotated[
+        bool,
+        typer.Option(
+            "--new", help="Make a token that belongs to no worker (read, check or admin).", rich_help_panel="Server"
+        ),
+    ] = False,
     revoke: Annotated[
-        str | None, typer.Option("--revoke", help="The id of a token to take back.", show_default=False)
+        str | None,
+        typer.Option("--revoke", help="Id of the token to revoke.", show_default=False, rich_help_panel="Server"),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON on standard output.", rich_help_panel="Output")
+    ] = False,
 ) -> None:
-    """List the tokens, make one (--worker, --new) or take one back."""
+    """List the tokens, make one (--worker or --new), or revoke one."""
     server = _server()
     with server.Project(folder) as opened:
         if revoke is not None:
-            if not opened.desk.do(lambda shift: server.auth.revoke(shift, token=revoke)):
-                raise DataError(f"there is no token {revoke!r} that could be taken back")
-            say(f"token {revoke} is taken back")
+            if not opened.queue.do(lambda batch: server.auth.revoke(batch, token=revoke)):
+                raise DataError(f"there is no token {revoke!r} to revoke")
+            info(f"token {revoke} is revoked")
         elif worker is not None or new:
-            typer.echo(_tell(lambda: _token(opened, worker, scope, kind, cost)))
+            typer.echo(_server_call(lambda: _token(opened, worker, scope, kind, cost)))
         else:
             _list(server.tokens(opened), json)
 
@@ -168,18 +281,23 @@ def tokens(
 @project.command("invite")
 def invite(
     folder: Dir,
-    uses: Annotated[int, typer.Option("--uses", help="How many people may use it.", min=1)] = 1,
-    hours: Annotated[float, typer.Option("--hours", help="How long it is good.", min=0.01)] = 24.0,
-    url: Annotated[str, typer.Option("--url", help="Where people reach the server.")] = "http://127.0.0.1:8000",
+    uses: Annotated[
+        int, typer.Option("--uses", help="Number of people who may use the link.", min=1, rich_help_panel="Server")
+    ] = 1,
+    hours: Annotated[
+        float, typer.Option("--hours", help="Hours until the link expires.", min=0.01, rich_help_panel="Server")
+    ] = 24.0,
+    url: Annotated[
+        str, typer.Option("--url", help="Address of the server for annotators.", rich_help_panel="Server")
+    ] = "http://127.0.0.1:8000",
 ) -> None:
-    """Print a link by which people join as workers."""
+    """Print a link that lets people join as workers."""
     server = _server()
     with server.Project(folder) as opened:
-        code = opened.desk.do(lambda shift: server.auth.invite(shift, uses, hours * 3600))
+        code = opened.queue.do(lambda batch: server.auth.invite(batch, uses, hours * 3600))
     typer.echo(f"{url.rstrip('/')}/join/{code}")
 
 
-# ---------------------------------------------------------------- inside
 def _server() -> Any:
     try:
         from ...server import offline
@@ -190,12 +308,12 @@ def _server() -> Any:
     return offline
 
 
-def _tell(what: Any) -> Any:
-    """Refusals of the server in one line."""
+def _server_call(call: Any) -> Any:
+    """Call a function of the server and raise its refusals as data errors."""
     from ...server.problems import Problem
 
     try:
-        return what()
+        return call()
     except Problem as problem:
         raise DataError(problem.detail) from problem
 
@@ -204,15 +322,15 @@ def _fill(folder: Path, tasks: Path | None, gold: Path | None, *, random: bool =
     server = _server()
     with server.Project(folder) as opened:
         if tasks is not None:
-            found = _tell(lambda: server.import_tasks(opened, tasks))
-            say(f"{found['added']} tasks added" + (f", {found['there']} were there" if found["there"] else ""))
+            counts = _server_call(lambda: server.import_tasks(opened, tasks))
+            info(f"{counts['added']} tasks added" + (f", {counts['there']} existed already" if counts["there"] else ""))
         if gold is not None:
-            say(f"{_tell(lambda: server.import_gold(opened, gold, random=random))} gold answers")
+            info(f"{_server_call(lambda: server.import_gold(opened, gold, random=random))} gold answers")
 
 
 def _token(opened: Project, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
     server = _server()
-    return str(opened.desk.do(lambda shift: server.token_for(shift, worker, scope, kind, cost)))
+    return str(opened.queue.do(lambda batch: server.token_for(batch, worker, scope, kind, cost)))
 
 
 def _list(rows: list[dict[str, Any]], json: bool) -> None:
@@ -224,7 +342,7 @@ def _list(rows: list[dict[str, Any]], json: bool) -> None:
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
-    """NAME=VALUE, numbers and truth values read as such."""
+    """Parse NAME=VALUE settings; numbers and booleans are converted."""
     import json
 
     out: dict[str, Any] = {}

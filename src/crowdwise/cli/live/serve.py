@@ -1,4 +1,4 @@
-"""crowdwise serve: a project's server, for people at their browsers, for scripts and for judges."""
+"""crowdwise serve: the server of a project, for browsers, scripts and judges."""
 
 from __future__ import annotations
 
@@ -9,38 +9,74 @@ from urllib.parse import urlsplit
 import typer
 
 from ...core.errors import MissingDependencyError, ParameterError
-from ..terminal import say
+from ..terminal import info
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(
-    project: Annotated[Path, typer.Argument(help="The project's folder.", metavar="DIR", show_default=False)],
-    host: Annotated[str, typer.Option("--host", help="Where to listen; other machines reach 0.0.0.0.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port.", min=0, max=65_535)] = 8000,
+    project: Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR", show_default=False)],
+    host: Annotated[
+        str,
+        typer.Option("--host", help="Address to listen on; 0.0.0.0 accepts other machines.", rich_help_panel="Server"),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", help="Port to listen on.", min=0, max=65_535, rich_help_panel="Server")
+    ] = 8000,
     insecure_local: Annotated[
         bool,
-        typer.Option("--insecure-local", help="Take whoever comes without a token for an admin; on 127.0.0.1 only."),
+        typer.Option(
+            "--insecure-local",
+            help="Treat requests without a token as an admin's; on 127.0.0.1 only.",
+            rich_help_panel="Server",
+        ),
     ] = False,
-    rate: Annotated[float, typer.Option("--rate", help="Requests a second that one token may make.", min=0.1)] = 50.0,
+    rate: Annotated[
+        float,
+        typer.Option("--rate", help="Requests per second allowed for each token.", min=0.1, rich_help_panel="Limits"),
+    ] = 50.0,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Believe a proxy on this machine about addresses and https.")
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="Trust a proxy on this machine about client addresses and https.",
+            rich_help_panel="Server",
+        ),
     ] = False,
     public_url: Annotated[
         str,
-        typer.Option("--public-url", help="Where people reach the server; invite links begin with it.", metavar="URL"),
+        typer.Option(
+            "--public-url",
+            help="Public address of the server, for invite links.",
+            metavar="URL",
+            rich_help_panel="Server",
+        ),
     ] = "",
-    connections: Annotated[int, typer.Option("--connections", help="Connections that are open at once.", min=1)] = 800,
+    connections: Annotated[
+        int, typer.Option("--connections", help="Maximum number of open connections.", min=1, rich_help_panel="Limits")
+    ] = 800,
     head_seconds: Annotated[
-        float, typer.Option("--head-seconds", help="Seconds in which the head of a request must arrive.", min=0.1)
+        float,
+        typer.Option(
+            "--head-seconds",
+            help="Seconds within which the head of a request must arrive.",
+            min=0.1,
+            rich_help_panel="Limits",
+        ),
     ] = 10.0,
     body_seconds: Annotated[
-        float, typer.Option("--body-seconds", help="Seconds in which its body must arrive.", min=0.1)
+        float,
+        typer.Option(
+            "--body-seconds",
+            help="Seconds within which the body of a request must arrive.",
+            min=0.1,
+            rich_help_panel="Limits",
+        ),
     ] = 60.0,
 ) -> None:
-    """Serve a project: who is asked what next, answers stored before they are acknowledged, when it is enough."""
+    """Serve a labelling project over HTTP."""
     if insecure_local and host not in LOOPBACK:
-        raise ParameterError(f"--insecure-local goes with 127.0.0.1 only, not with --host {host}; use tokens")
+        raise ParameterError(f"--insecure-local works with 127.0.0.1 only, not with --host {host}; use tokens")
     if public_url and not is_public(public_url):
         raise ParameterError(f"--public-url is an address such as https://label.example.org, got {public_url[:80]!r}")
     try:
@@ -49,20 +85,20 @@ def serve(
     except ImportError as error:
         raise MissingDependencyError(f"serve needs more packages ({error}): pip install 'crowdwise[serve]'") from error
 
-    def told(where: str) -> None:
-        say(f"serving {project} at {where} (stop with Ctrl-C)")
+    def on_start(url: str) -> None:
+        info(f"serving {project} at {url} (stop with Ctrl-C)")
         if host not in LOOPBACK and not public_url:
-            say(f"invite links begin with {where}; --public-url names the address where people reach the server")
+            info(f"invite links begin with {url}; set --public-url to the address where people reach the server")
 
     limits = Limits(connections=connections, head_seconds=head_seconds, body_seconds=body_seconds)
     run(
         project, host, port, insecure_local=insecure_local, rate=rate, proxy=behind_proxy, public_url=public_url,
-        limits=limits, told=told,
+        limits=limits, on_start=on_start,
     )  # fmt: skip
 
 
 def is_public(url: str) -> bool:
-    """Whether it is the address of a web server: a scheme, a host, and at most a path."""
+    """Return whether this is the address of a web server: a scheme, a host, and at most a path."""
     try:
         parts = urlsplit(url)
         return (

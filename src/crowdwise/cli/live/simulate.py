@@ -1,4 +1,4 @@
-"""crowdwise project simulate: a planted crowd at the real server, to compare policies or to fill a running one."""
+"""crowdwise project simulate: simulated workers at a real server, to compare policies or fill a running project."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import typer
 
 from ...core.errors import DataError, MissingDependencyError, ParameterError
 from ..options import Json, Seed
-from ..terminal import clean, counting, print_json, print_table, say
+from ..progress import count_progress
+from ..terminal import clean, info, print_json, print_table
 
 Where = Annotated[
     str,
     typer.Argument(
-        help="A project's folder, whose settings and tasks are tried in projects of their own (it is not changed), or "
-        "the address of a running server, whose project gets answers of simulated workers.",
+        help="Project folder whose settings and tasks are tried in copies, or the address of a server "
+        "whose project receives simulated answers.",
         metavar="DIR|URL",
         show_default=False,
     ),
@@ -24,78 +25,132 @@ Where = Annotated[
 
 def simulate(
     where: Where,
-    crowd: Annotated[str, typer.Option("--crowd", help="A scenario of crowdwise simulate, of classes.")] = "one_coin",
-    workers: Annotated[int, typer.Option("--workers", min=1, max=500, help="Simulated workers.")] = 30,
+    crowd: Annotated[
+        str, typer.Option("--crowd", help="Scenario of crowdwise simulate, of classes.", rich_help_panel="Simulation")
+    ] = "one_coin",
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=500, help="Number of simulated workers.", rich_help_panel="Simulation"),
+    ] = 30,
     tasks: Annotated[
-        int | None, typer.Option("--tasks", min=1, help="The first so many tasks of DIR.", show_default=False)
+        int | None,
+        typer.Option(
+            "--tasks",
+            min=1,
+            help="Number of tasks of DIR to use, from the first on; all by default.",
+            show_default=False,
+            rich_help_panel="Simulation",
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            "--policy", help="Policies to compare, the project's unless said; repeat for more.", metavar="NAME"
+            "--policy",
+            help="Policy to compare; repeat for more (the project's by default).",
+            metavar="NAME",
+            rich_help_panel="Simulation",
         ),
     ] = None,
     accuracy: Annotated[
         float | None,
-        typer.Option("--accuracy", help="What is to be reached, the target unless said.", show_default=False),
+        typer.Option(
+            "--accuracy",
+            help="Accuracy to reach; the project's target by default.",
+            show_default=False,
+            rich_help_panel="Simulation",
+        ),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option("--token", envvar="CROWDWISE_TOKEN", help="Of a server: an admin's token.", show_default=False),
+        typer.Option(
+            "--token",
+            envvar="CROWDWISE_TOKEN",
+            help="Admin token of the server.",
+            show_default=False,
+            rich_help_panel="Server",
+        ),
     ] = None,
     truth: Annotated[
-        Path | None, typer.Option("--truth", help="A table task,label; drawn unless given.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--truth",
+            help="Table of true labels, with the columns task and label; drawn at random by default.",
+            show_default=False,
+            rich_help_panel="Simulation",
+        ),
     ] = None,
     answers: Annotated[
-        int | None, typer.Option("--answers", min=1, help="Of a server: answers at most.", show_default=False)
+        int | None,
+        typer.Option(
+            "--answers",
+            min=1,
+            help="Maximum number of answers to a server.",
+            show_default=False,
+            rich_help_panel="Server",
+        ),
     ] = None,
-    pace: Annotated[float, typer.Option("--pace", min=0, help="Of a server: answers a second; 0 for no pause.")] = 0.0,
+    pace: Annotated[
+        float,
+        typer.Option("--pace", min=0, help="Answers per second to a server; 0 for no pause.", rich_help_panel="Server"),
+    ] = 0.0,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Try a project before anybody is paid: labels that each policy needs, beside fixed overlap."""
-    known = None if truth is None else _truth(truth)
-    planted = {"crowd": crowd, "workers": workers, "truth": known, "seed": seed}
+    """Compare how many labels each policy needs for a project, relative to fixed overlap, with simulated workers."""
+    true_labels = None if truth is None else _truth(truth)
+    crowd_options = {"crowd": crowd, "workers": workers, "truth": true_labels, "seed": seed}
     if "://" in where:
         if policy or tasks:
-            raise ParameterError("--policy and --tasks are for a folder; a running server has its own")
-        _running(where, token, planted, answers, pace, seed, json)
+            raise ParameterError("--policy and --tasks apply to a folder only; a running server has its own")
+        _running(where, token, crowd_options, answers, pace, seed, json)
     else:
-        _compare(Path(where), policy, tasks, accuracy, planted, seed, json)
+        _compare(Path(where), policy, tasks, accuracy, crowd_options, seed, json)
 
 
 def _compare(
-    folder: Path, policies: list[str] | None, n: int | None, accuracy: float | None, planted: Any, seed: int, json: bool
+    folder: Path,
+    policies: list[str] | None,
+    n: int | None,
+    accuracy: float | None,
+    crowd_options: Any,
+    seed: int,
+    json: bool,
 ) -> None:
     try:
         from ...server.project import Project
-        from ...server.rehearsal import compare
-        from ...server.rehearsal.crowd import plant
+        from ...server.simulated_clients import compare
+        from ...server.simulated_clients.crowd import plant
     except ImportError as error:
         raise MissingDependencyError(f"this needs more packages ({error}): pip install 'crowdwise[serve]'") from error
 
     with Project(folder) as opened:
-        config, names = opened.desk.live.config, list(opened.desk.live.crowd.tasks)[:n]
+        config, names = opened.queue.live.config, list(opened.queue.live.crowd.tasks)[:n]
     if not config.sure:
-        raise ParameterError(f"simulated workers say classes; this project asks for {config.kind}")
+        raise ParameterError(f"simulated workers answer with classes; this project asks for {config.kind}")
     if not names:
         raise DataError(f"{folder} has no task; import some first")
-    made = plant(names, config.classes, **planted)
-    most = len(names) * min(len(made.workers), config.cap or len(made.workers))
-    with counting("simulating") as show:
-        found = compare(config, made, policies or [config.policy], accuracy=accuracy, seed=seed,
-                        told=lambda name, k: show(k, most, name))  # fmt: skip
+    simulated = plant(names, config.classes, **crowd_options)
+    max_answers = len(names) * min(len(simulated.workers), config.cap or len(simulated.workers))
+    with count_progress("simulating") as show:
+        outcomes = compare(config, simulated, policies or [config.policy], accuracy=accuracy, seed=seed,
+                        progress=lambda name, k: show(k, max_answers, name))  # fmt: skip
     if json:
-        print_json([vars(each) for each in found])
+        print_json([vars(outcome) for outcome in outcomes])
         return
     goal = config.target if accuracy is None else accuracy
-    fixed = found[0].needed
+    fixed = outcomes[0].needed
     rows = [
-        [each.policy, _whole(each.needed), f"{each.needed / fixed:.2f}" if fixed and each.needed else "",
-         f"{each.answers:,}", f"{each.accuracy:.1%}", "" if each.expected is None else f"{each.expected:.1%}",
-         clean(each.why)]
-        for each in found
-    ]  # fmt: skip
+        [
+            outcome.policy,
+            _whole(outcome.needed),
+            f"{outcome.needed / fixed:.2f}" if fixed and outcome.needed else "",
+            f"{outcome.answers:,}",
+            f"{outcome.accuracy:.1%}",
+            "" if outcome.expected is None else f"{outcome.expected:.1%}",
+            clean(outcome.why),
+        ]
+        for outcome in outcomes
+    ]
     header = [
         "policy",
         f"answers to {goal:.0%}",
@@ -105,7 +160,7 @@ def _compare(
         "expected",
         "ended because",
     ]
-    print_table(f"{len(names):,} tasks, {len(made.workers)} simulated workers", header, rows, stderr=False)
+    print_table(f"{len(names):,} tasks, {len(simulated.workers)} simulated workers", header, rows, stderr=False)
 
 
 def _whole(n: int | None) -> str:
@@ -113,37 +168,42 @@ def _whole(n: int | None) -> str:
 
 
 def _running(
-    url: str, token: str | None, planted: Any, answers: int | None, pace: float, seed: int, json: bool
+    url: str, token: str | None, crowd_options: Any, answers: int | None, pace: float, seed: int, json: bool
 ) -> None:
     from ...client.problems import ServerProblem
     from ...client.project import Project
-    from ...server.rehearsal import drive
-    from ...server.rehearsal.crowd import plant
+    from ...server.simulated_clients import drive
+    from ...server.simulated_clients.crowd import plant
 
     with Project(url, token) as lead:
         about = lead.about()
         if about["kind"] not in ("classes", "ordered"):
-            raise ParameterError(f"simulated workers say classes; this project asks for {about['kind']}")
-        made = plant([row["id"] for row in lead.tasks()], about["classes"], **planted)
-        people = []
-        for name in made.workers:
+            raise ParameterError(f"simulated workers answer with classes; this project asks for {about['kind']}")
+        simulated = plant([row["id"] for row in lead.tasks()], about["classes"], **crowd_options)
+        clients = []
+        for name in simulated.workers:
             try:
-                found = lead.add_worker(name)
+                reply = lead.add_worker(name)
             except ServerProblem as problem:
                 if problem.status != 409:
                     raise
-                found = lead.worker(name, "tokens")
-            people.append(Project(url, found["token"]))
-        with counting("simulating") as show:
+                reply = lead.worker(name, "tokens")
+            clients.append(Project(url, reply["token"]))
+        with count_progress("simulating") as show:
             n, why = drive(
-                people, made, answers=answers, pace=pace, seed=seed, told=lambda k: bool(show(k, answers or k, "work"))
+                clients,
+                simulated,
+                answers=answers,
+                pace=pace,
+                seed=seed,
+                progress=lambda k: bool(show(k, answers or k, "work")),
             )
         labels = {row["id"]: row["live"]["label"] for row in lead.tasks() if row["answers"] and row["live"]}
-        right = made.right(labels)
+        right = simulated.right(labels)
     if json:
         print_json({"answers": n, "why": why, "right": right})
     else:
-        say(f"{n:,} answers of {len(people)} simulated workers; {right:.1%} of the labels are right; {clean(why)}")
+        info(f"{n:,} answers of {len(clients)} simulated workers; {right:.1%} of the labels are right; {clean(why)}")
 
 
 def _truth(path: Path) -> dict[str, str]:

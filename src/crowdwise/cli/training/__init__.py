@@ -1,1 +1,1 @@
-"""Training: nets for every kind of answer that has some, from the command line."""
+"""Commands that train nets and predict with them: train and predict."""

@@ -1,12 +1,12 @@
-"""Classifiers: what is read, written and said of a net that learnt from labels."""
+"""Classifiers on the command line: features, summaries and predictions of a net trained on labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..terminal import print_table, say
-from . import ways
+from ..terminal import info, print_table
+from . import trainers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,45 +15,45 @@ if TYPE_CHECKING:
     from ...kinds.classes.learn.classifier import CrowdClassifier
 
 
-def features(path: Path) -> dict[str, Any]:
-    """X, and the tasks that its rows are of."""
-    from ...learn.data.folder import read_features
+def read_features(path: Path) -> dict[str, Any]:
+    """Read X and the tasks of its rows."""
+    from ...learn.data.folder import read_features as read_file
 
-    tasks, x = read_features(path)
+    tasks, x = read_file(path)
     return {"X": x, "tasks": tasks}
 
 
 def summary(fitted: CrowdClassifier, votes: Annotations, output: Path) -> dict[str, Any]:
-    """What --json prints."""
-    own = {"classes": votes.classes.to_list(), "mean_confidence": fitted.result_.mean_confidence}
-    return {**ways.summary(fitted, votes, output), "tasks": len(fitted.tasks_), **own}
+    """Return what --json prints."""
+    facts = {"classes": votes.classes.to_list(), "mean_confidence": fitted.result_.mean_confidence}
+    return {**trainers.summary(fitted, votes, output), "tasks": len(fitted.tasks_), **facts}
 
 
-def tell(fitted: CrowdClassifier, votes: Annotations, output: Path) -> None:
-    """The short summary for people."""
+def print_summary(fitted: CrowdClassifier, votes: Annotations, output: Path) -> None:
+    """Print a short summary on stderr."""
     from ...evaluation.statement import outlook
 
-    say(
+    info(
         f"{len(votes):,} annotations of {len(fitted.tasks_):,} tasks by {votes.n_workers:,} workers, "
-        f"{votes.n_classes} classes, {ways.with_shape(fitted)}"
+        f"{votes.n_classes} classes, {trainers.net_sentence(fitted)}"
     )
-    say(ways.went(fitted, "labels"))
-    say(outlook(fitted.result_))
+    info(trainers.epochs_sentence(fitted, "labels"))
+    info(outlook(fitted.result_))
     print_table("Workers, best and worst", *fitted.result_.kind.hooks.worker_rows(fitted.result_))
-    say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")
+    info(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")
 
 
-def predicted(fitted: CrowdClassifier, given: dict[str, Any], said: Any, unknown: Any) -> pl.DataFrame:
-    """One row a task: task, label, confidence, p_<class>..."""
+def predict_table(fitted: CrowdClassifier, inputs: dict[str, Any], votes: Any, unknown: Any) -> pl.DataFrame:
+    """Return one row per task: task, label, confidence, p_<class>..."""
     import polars as pl
 
-    x, tasks = given["X"], given["tasks"]
+    x, tasks = inputs["X"], inputs["tasks"]
     proba = (
         fitted.predict_proba(x)
-        if said is None
-        else fitted.forecast_proba(x, said, tasks=tasks, unknown_workers=unknown)
+        if votes is None
+        else fitted.forecast_proba(x, votes, tasks=tasks, unknown_workers=unknown)
     )
-    names = tasks if tasks is not None else (range(len(x)) if said is None else said.tasks)
+    names = tasks if tasks is not None else (range(len(x)) if votes is None else votes.tasks)
     classes = fitted.class_names_
     columns = {"task": names, "label": classes.gather(proba.argmax(axis=1)), "confidence": proba.max(axis=1)}
     columns |= {f"p_{name}": proba[:, k] for k, name in enumerate(classes.cast(pl.String).to_list())}

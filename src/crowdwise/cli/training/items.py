@@ -1,11 +1,11 @@
-"""Rankers and clusterers: what is read, written and said of a net that learnt from pairs of items."""
+"""Rankers and clusterers on the command line: features, summaries and predictions of a net trained on pairs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import ways
+from . import trainers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -13,28 +13,30 @@ if TYPE_CHECKING:
     from ...core.votes import Votes
 
 
-def features(path: Path) -> dict[str, Any]:
-    """X, and the items that its rows are of."""
+def read_features(path: Path) -> dict[str, Any]:
+    """Read X and the items of its rows."""
     from ...learn.data.folder import read_with
 
     items, x, _ = read_with(path)
     return {"X": x, "items": items}
 
 
-summary = ways.summary_with_facts
+summary = trainers.summary_with_facts
 
 
-def tell(fitted: Any, votes: Votes[Any], output: Path) -> None:
-    """The short summary for people."""
-    ways.tell_of(fitted, votes, output, f"{len(votes.answers.items):,} items", said="answers", new="items")
+def print_summary(fitted: Any, votes: Votes[Any], output: Path) -> None:
+    """Print a short summary on stderr."""
+    trainers.print_training(
+        fitted, votes, output, f"{len(votes.answers.items):,} items", held_out="answers", predictable="items"
+    )
 
 
-def predicted(fitted: Any, given: dict[str, Any], said: Any, unknown: Any) -> pl.DataFrame:  # noqa: ARG001
-    """One row an item: item, score; or item, cluster, confidence, p_<cluster>..., clusters counted from 1."""
+def predict_table(fitted: Any, inputs: dict[str, Any], votes: Any, unknown: Any) -> pl.DataFrame:  # noqa: ARG001
+    """Return one row per item: item, score; or item, cluster, confidence, p_<cluster>..., clusters from 1 on."""
     import polars as pl
 
-    ways.refuse_votes(fitted, said)
-    x, items = given["X"], given["items"]
+    trainers.refuse_votes(fitted, votes)
+    x, items = inputs["X"], inputs["items"]
     columns: dict[str, Any] = {"item": range(len(x)) if items is None else items}
     if hasattr(fitted, "clusters_"):
         proba = fitted.predict_proba(x)

@@ -1,4 +1,4 @@
-"""crowdwise predict: what a trained net says of new tasks, with their votes or without."""
+"""crowdwise predict: predictions of a trained net for new tasks, with or without votes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Annotated, Literal
 
 import typer
 
+from ...core.options import ReadOptions
 from ..options import Force
-from ..terminal import naming, say, tell_ledger
-from ..vote_options import USUAL, Asked, reads_votes
+from ..terminal import error_context, info, print_ledger
+from ..vote_options import DEFAULT_READ_OPTIONS, read_votes, reads_votes
 from .train import Features
-from .ways import way_of
+from .trainers import trainer_of
 
 
 class UnknownWorkers(StrEnum):
-    """What becomes of votes by workers who were not there at the training."""
+    """What to do with votes of workers unseen in training."""
 
     error = "error"
     average = "average"
@@ -25,50 +26,67 @@ class UnknownWorkers(StrEnum):
 
 @reads_votes
 def predict(
-    folder: Annotated[Path, typer.Argument(help="A folder that train wrote.", metavar="DIR", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder written by train.", metavar="DIR", show_default=False)],
     features: Features,
     votes: Annotated[
         str | None,
         typer.Option(
-            "--votes", help="Votes on these tasks by workers of the training.", metavar="VOTES", show_default=False
+            "--votes",
+            help="Votes on these tasks by workers of the training.",
+            metavar="VOTES",
+            show_default=False,
+            rich_help_panel="Input",
         ),
     ] = None,
     unknown_workers: Annotated[
         UnknownWorkers,
-        typer.Option("--unknown-workers", help="New workers: an error, or taken for the crowd's average worker."),
+        typer.Option(
+            "--unknown-workers",
+            help="Whether to refuse workers unseen in training, or treat them as the average worker.",
+            rich_help_panel="Method",
+        ),
     ] = UnknownWorkers.error,
-    asked: Asked = USUAL,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps ...")] = "cpu",
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
+    device: Annotated[
+        str, typer.Option("--device", help="Device: cpu, cuda, cuda:1, mps, ...", rich_help_panel="Method")
+    ] = "cpu",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A CSV file, instead of stdout.", show_default=False)
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="CSV file to write instead of standard output.",
+            show_default=False,
+            rich_help_panel="Output",
+        ),
     ] = None,
     force: Force = False,
 ) -> None:
-    """New tasks: task, label, confidence, p_<class>... as CSV on stdout.
+    """Predict new tasks with a trained net and print them as CSV.
 
-    For numbers it is task, value, std; for comparisons item, score; for same or different item, cluster, confidence;
-    for spans task, spans, confidence.
+    The columns are task, label, confidence, p_<class>... for classes; task, value, std for numbers; item, score for
+    comparisons; item, cluster, confidence for similarities; task, spans, confidence for spans.
 
-    With --votes, features and votes are weighed together (for methods that can: see crowdwise methods).
+    With --votes, features and votes are combined, for methods that support it (see crowdwise methods).
     """
     from ...core.errors import DataError
     from ...io.csv.cells import to_csv
 
     if output is not None and output.exists() and not force:
-        raise DataError(f"{output} is there already; choose another name or say --force")
-    way = way_of(folder)
-    estimator = way.loaded(folder)
+        raise DataError(f"{output} exists already; choose another name or use --force")
+    trainer = trainer_of(folder)
+    estimator = trainer.load(folder)
     estimator.set_params(device=device)
-    given = way.words.features(features)
-    said = None
+    inputs = trainer.module.read_features(features)
+    annotations = None
     if votes is not None:
-        said = asked.read(votes).annotations
-        tell_ledger(said.ledger)
-    how: Literal["average", "error"] = "average" if unknown_workers is UnknownWorkers.average else "error"
-    with naming(features, votes):
-        frame = way.words.predicted(estimator, given, said, how)
+        annotations = read_votes(votes, read_options).annotations
+        print_ledger(annotations.ledger)
+    unknown: Literal["average", "error"] = "average" if unknown_workers is UnknownWorkers.average else "error"
+    with error_context(features, votes):
+        frame = trainer.module.predict_table(estimator, inputs, annotations, unknown)
     text = to_csv(frame, output)
     if output is None:
         sys.stdout.write(text)
     else:
-        say(f"{len(frame):,} {frame.columns[0]}s written to {output}")
+        info(f"{len(frame):,} {frame.columns[0]}s written to {output}")

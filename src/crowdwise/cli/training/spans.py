@@ -1,11 +1,11 @@
-"""Taggers: what is read, written and said of a net that learnt from spans."""
+"""Taggers on the command line: features, summaries and predictions of a net trained on spans."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import ways
+from . import trainers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,31 +14,33 @@ if TYPE_CHECKING:
     from ...kinds.spans.learn import CrowdTagger
 
 
-def features(path: Path) -> dict[str, Any]:
-    """X, a list of arrays, the tasks that these are of, and where the tokens stand."""
+def read_features(path: Path) -> dict[str, Any]:
+    """Read X (a list of arrays), their tasks, and the positions of the tokens."""
     from ...kinds.spans.learn import read_tokens
 
     return read_tokens(path)
 
 
-summary = ways.summary_with_facts
+summary = trainers.summary_with_facts
 
 
-def tell(fitted: CrowdTagger, votes: Votes[Any], output: Path) -> None:
-    """The short summary for people."""
-    ways.tell_of(fitted, votes, output, f"{votes.n_tasks:,} tasks", said="tags", new="tasks")
+def print_summary(fitted: CrowdTagger, votes: Votes[Any], output: Path) -> None:
+    """Print a short summary on stderr."""
+    trainers.print_training(fitted, votes, output, f"{votes.n_tasks:,} tasks", held_out="tags", predictable="tasks")
 
 
-def predicted(fitted: CrowdTagger, given: dict[str, Any], said: Any, unknown: Any) -> pl.DataFrame:
-    """One row a task: task, spans (JSON), confidence."""
+def predict_table(fitted: CrowdTagger, inputs: dict[str, Any], votes: Any, unknown: Any) -> pl.DataFrame:
+    """Return one row per task: task, spans (JSON), confidence."""
     import numpy as np
     import polars as pl
 
     from ...core.errors import ParameterError
     from ...core.method_registry import learner
 
-    if said is not None and "forecast" not in learner(fitted.chosen()).can:
+    if votes is not None and "forecast" not in learner(fitted.chosen()).can:
         raise ParameterError(f"{fitted.chosen()} has no forecaster; leave --votes out")
-    found = fitted.forecast(given["X"], said, tasks=given["tasks"], places=given["places"], unknown_workers=unknown)
-    table = found.table(np.zeros(len(found), dtype=np.int64))
-    return pl.DataFrame({"task": given["tasks"], "spans": table["spans"], "confidence": table["confidence"]})
+    forecast = fitted.forecast(
+        inputs["X"], votes, tasks=inputs["tasks"], places=inputs["places"], unknown_workers=unknown
+    )
+    table = forecast.table(np.zeros(len(forecast), dtype=np.int64))
+    return pl.DataFrame({"task": inputs["tasks"], "spans": table["spans"], "confidence": table["confidence"]})

@@ -109,15 +109,15 @@ class Endpoint:
         return reply_of(found, took, tries)
 
 
-def reply_of(found: Any, seconds: float, tries: int) -> Reply:
+def reply_of(body: Any, seconds: float, tries: int) -> Reply:
     """A chat completion as a Reply; whatever is missing in it is a reason, not a crash."""
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         return Reply(None, "the endpoint's answer is no JSON object", seconds=seconds, tries=tries)
-    usage = found.get("usage")
+    usage = body.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     spent = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
-    text, why = _said(found.get("choices"))
-    return Reply(text, why, spent[0], spent[1], seconds, tries, str(found.get("model") or ""))
+    text, why = _said(body.get("choices"))
+    return Reply(text, why, spent[0], spent[1], seconds, tries, str(body.get("model") or ""))
 
 
 def _said(choices: Any) -> tuple[str | None, str]:

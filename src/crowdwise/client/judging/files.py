@@ -27,18 +27,20 @@ def tasks_of(path: str | Path, column: str | None = None) -> tuple[list[tuple[st
     rows, where = list(_rows(path)), Path(path).name
     if not rows:
         raise DataError(f"{where} holds no task")
-    name = column or next((each for each in IDS if each in rows[0][1]), None)
+    name = column or next((name_ for name_ in IDS if name_ in rows[0][1]), None)
     if name is None:
         raise DataError(f"{where} has no column of ids (task, id, item); it has {quote(list(rows[0][1]), 8)}")
-    out, seen = list[tuple[str, dict[str, Any]]](), dict[str, str]()
+    out, first_at = list[tuple[str, dict[str, Any]]](), dict[str, str]()
     hidden = sorted({key for _, row in rows for key in row if key.casefold() in HIDDEN and key != name})
     for at, row in rows:
         if row.get(name) in (None, ""):
             raise DataError(f"{at}: the task has no {name!r}")
         task = str(row[name])
-        if task in seen:
-            raise DataError(f"{at}: the task {task[:60]!r} stands there twice (first at {seen[task]}); ids must differ")
-        seen[task] = at
+        if task in first_at:
+            raise DataError(
+                f"{at}: the task {task[:60]!r} stands there twice (first at {first_at[task]}); ids must differ"
+            )
+        first_at[task] = at
         out.append((task, _payload(row, {name, *hidden}, at)))
     return out, hidden
 
@@ -72,17 +74,17 @@ def judge_file(
     *,
     limit: int | None = None,
     parallel: int = 1,
-    told: Callable[[Tally], None] | None = None,
+    progress: Callable[[Tally], None] | None = None,
 ) -> Tally:
     """Judge what the log does not hold yet; `limit`: at most so many tasks now."""
-    left = [each for each in tasks if not log.has(each[0], judge)]
+    left = [task_ for task_ in tasks if not log.has(task_[0], judge)]
     wanted = iter(left[:limit])
     tally, hands = Tally(), set[Future[None]]()
 
     def one(task: str, payload: dict[str, Any]) -> None:
-        seen = judge.verdicts(payload)
-        log.write(task, judge, seen)
-        tally.count(judge.join(seen))
+        verdicts = judge.verdicts(payload)
+        log.write(task, judge, verdicts)
+        tally.count(judge.join(verdicts))
 
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
         while True:
@@ -91,10 +93,10 @@ def judge_file(
             if not hands:
                 break
             done, hands = wait(hands, return_when=FIRST_COMPLETED)
-            for each in done:
-                each.result()
-            if told is not None:
-                told(tally)
+            for future in done:
+                future.result()
+            if progress is not None:
+                progress(tally)
     short = len(left) - tally.asked
     tally.why = f"{short:,} tasks are left for another time" if short else "every task was judged"
     return tally

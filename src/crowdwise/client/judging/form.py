@@ -58,19 +58,19 @@ class Form:
 
     def _json(self, text: str) -> tuple[Any, float | None]:
         try:
-            found = json.loads(text, object_pairs_hook=_once)
+            body = json.loads(text, object_pairs_hook=_once)
         except NoVerdict:
             raise
         except (ValueError, RecursionError):
             raise NoVerdict("malformed JSON") from None
-        if not isinstance(found, dict):
+        if not isinstance(body, dict):
             raise NoVerdict("JSON without a verdict")
-        named = [name for name in ("verdict", "answer", "label") if name in found]
+        named = [name for name in ("verdict", "answer", "label") if name in body]
         if len(named) != 1:
             raise NoVerdict("JSON with several verdicts" if named else "JSON without a verdict")
-        if found[named[0]] is None:
+        if body[named[0]] is None:
             raise NoVerdict("the verdict is null")
-        return self.read(found[named[0]]), as_share(found.get("confidence"))
+        return self.read(body[named[0]]), as_share(body.get("confidence"))
 
 
 def one_of(names: Sequence[str]) -> Callable[[Any], str]:
@@ -99,19 +99,19 @@ def each_once(value: Any, one: Callable[[Any], T], what: str) -> list[T]:
     """What a list names, read one by one; `what` says that one of them stands there twice."""
     if not isinstance(value, list):
         raise NoVerdict("the verdict is no list")
-    found = [one(each) for each in value]
-    if len(set(found)) < len(found):
+    entries = [one(entry) for entry in value]
+    if len(set(entries)) < len(entries):
         raise NoVerdict(what)
-    return found
+    return entries
 
 
 def listed(names: Sequence[str]) -> str:
     """Names as a judge is to write them."""
-    return ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
+    return ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise NoVerdict("JSON with a key twice")
-    return found
+    return fields

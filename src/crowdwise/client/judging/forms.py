@@ -9,12 +9,14 @@ from functools import partial
 from typing import Any
 
 from ...core.errors import ParameterError
+from ...core.registry import FORMER_KINDS
 from .form import Form, NoVerdict, each_once, listed, one_of
 from .of_task import ranking, spans
 
 
 def form_of(kind: str, classes: Sequence[str] = (), controls: Mapping[str, Any] | None = None) -> Form:
     """The form of a kind of answers; `classes` and the other controls are the project's."""
+    kind = FORMER_KINDS.get(kind, kind)  # an older server
     if kind not in FORMS:
         raise ParameterError(f"judges cannot answer {kind!r}; they can {', '.join(FORMS)}")
     return FORMS[kind](tuple(classes), dict(controls or {}))
@@ -71,7 +73,7 @@ FORMS: dict[str, Callable[[tuple[str, ...], dict[str, Any]], Form]] = {
     "sets": _sets,
     "numbers": _numbers,
     "comparisons": _pair("comparisons", ("left", "right", "tie"), "Two things are shown, left and right."),
-    "same": _pair("same", ("same", "different"), "Two things are shown, left and right."),
-    "ranking": ranking,
+    "similarities": _pair("similarities", ("same", "different"), "Two things are shown, left and right."),
+    "rankings": ranking,
     "spans": spans,
 }

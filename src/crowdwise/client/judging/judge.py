@@ -75,9 +75,9 @@ class Judge:
             return ("",)
         return ("ab", "ba") if self.swap else ("ab",)
 
-    def join(self, seen: list[Verdict]) -> Verdict:
+    def join(self, verdicts: list[Verdict]) -> Verdict:
         """The one verdict that those of both orders make."""
-        return together(seen, self.flip)
+        return together(verdicts, self.flip)
 
     def _one(self, payload: Mapping[str, Any], order: str) -> Verdict:
         try:
@@ -106,30 +106,39 @@ class Judge:
         )
 
 
-def _named(seen: Verdict) -> Verdict:
+def _named(verdict: Verdict) -> Verdict:
     """A verdict on a swapped pair in the names of the pair as given."""
-    answer = MIRROR.get(seen.answer, seen.answer) if isinstance(seen.answer, str) else seen.answer
-    return Verdict(answer, seen.why, seen.confidence, seen.order, seen.cost, seen.ms, seen.tokens_in, seen.tokens_out,
-                   seen.raw)  # fmt: skip
+    answer = MIRROR.get(verdict.answer, verdict.answer) if isinstance(verdict.answer, str) else verdict.answer
+    return Verdict(
+        answer,
+        verdict.why,
+        verdict.confidence,
+        verdict.order,
+        verdict.cost,
+        verdict.ms,
+        verdict.tokens_in,
+        verdict.tokens_out,
+        verdict.raw,
+    )
 
 
-def together(seen: list[Verdict], flip: str) -> Verdict:
+def together(verdicts: list[Verdict], flip: str) -> Verdict:
     """What the verdicts of both orders make together: the one they share; else a tie or nothing. One that could not be
     read makes the whole one that could not be read: half a swap would bring the bias back."""
-    if len(seen) == 1:
-        return seen[0]
-    failed = next((each for each in seen if each.answer is None), None)
+    if len(verdicts) == 1:
+        return verdicts[0]
+    failed = next((verdict for verdict in verdicts if verdict.answer is None), None)
     answer, why, sure = None, "", None
     if failed is not None:
         why = f"{failed.why} (order {failed.order})"
-    elif len({each.answer for each in seen}) == 1:
-        answer = seen[0].answer
-        known = [each.confidence for each in seen if each.confidence is not None]
-        sure = sum(known) / len(known) if len(known) == len(seen) else None
+    elif len({verdict.answer for verdict in verdicts}) == 1:
+        answer = verdicts[0].answer
+        confidences = [verdict.confidence for verdict in verdicts if verdict.confidence is not None]
+        sure = sum(confidences) / len(confidences) if len(confidences) == len(verdicts) else None
     elif flip == "tie":
         answer = "tie"
     else:
-        why = f"the order decides: {seen[0].answer} as given, {seen[1].answer} the other way round"
-    total = [sum(getattr(each, name) for each in seen) for name in ("cost", "ms", "tokens_in", "tokens_out")]
+        why = f"the order decides: {verdicts[0].answer} as given, {verdicts[1].answer} the other way round"
+    total = [sum(getattr(verdict, name) for verdict in verdicts) for name in ("cost", "ms", "tokens_in", "tokens_out")]
     raw = failed.raw if failed is not None else ""
     return Verdict(answer, why, sure, "", total[0], int(total[1]), int(total[2]), int(total[3]), raw)

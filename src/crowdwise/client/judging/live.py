@@ -27,17 +27,17 @@ class Tally:
     reasons: dict[str, int] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def count(self, seen: Verdict, refused: str = "") -> None:
+    def count(self, verdict: Verdict, refused: str = "") -> None:
         """One task more."""
         with self.lock:
-            self.cost += seen.cost
+            self.cost += verdict.cost
             if refused:
                 self.refused += 1
-            elif seen.answer is None:
+            elif verdict.answer is None:
                 self.nulls += 1
             else:
                 self.verdicts += 1
-            if why := refused or (seen.why if seen.answer is None else ""):
+            if why := refused or (verdict.why if verdict.answer is None else ""):
                 self.reasons[why] = self.reasons.get(why, 0) + 1
 
     @property
@@ -54,7 +54,7 @@ def judge_project(
     parallel: int = 1,
     patience: float = 0.0,
     log: Log | None = None,
-    told: Callable[[Tally], None] | None = None,
+    progress: Callable[[Tally], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Tally:
     """Until nothing is left for this judge, `limit` tasks were asked, or the project stops.
@@ -75,11 +75,11 @@ def judge_project(
             if hands:
                 idle_since = None
                 done, _ = wait(hands, return_when=FIRST_COMPLETED)
-                for each in done:
-                    del hands[each]
-                    each.result()
-                if told is not None:
-                    told(tally)
+                for future in done:
+                    del hands[future]
+                    future.result()
+                if progress is not None:
+                    progress(tally)
                 continue
             tally.why = _end(batch, limit, begun)
             idle_since = time.monotonic() if idle_since is None else idle_since
@@ -97,8 +97,8 @@ def _end(batch: Batch, limit: int | None, begun: int) -> str:
 
 def _one(project: Project, judge: Judge, task: Task, tally: Tally, log: Log | None) -> None:
     """Judge one task and say so; a refusal of the server is kept, it may be about this task alone."""
-    seen = judge.verdicts(task.payload)
-    both = judge.join(seen)
+    verdicts = judge.verdicts(task.payload)
+    both = judge.join(verdicts)
     refused = ""
     try:
         if both.answer is None:
@@ -110,5 +110,5 @@ def _one(project: Project, judge: Judge, task: Task, tally: Tally, log: Log | No
             raise
         refused = str(error)
     if log is not None:
-        log.write(task.id, judge, seen, refused)
+        log.write(task.id, judge, verdicts, refused)
     tally.count(both, refused)

@@ -43,16 +43,16 @@ class Log:
         """Whether all orders of this task were judged by this judge under this prompt."""
         return all((item, judge.model, judge.brief.mark, order) in self.done for order in judge.orders)
 
-    def write(self, item: str, judge: Judge, seen: list[Verdict], refused: str = "") -> None:
+    def write(self, item: str, judge: Judge, verdicts: list[Verdict], refused: str = "") -> None:
         """The verdicts of a task, one line each; on the disk before it returns."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         text = ""
         with self.lock:
-            for each in seen:
-                key = (item, judge.model, judge.brief.mark, each.order)
+            for verdict in verdicts:
+                key = (item, judge.model, judge.brief.mark, verdict.order)
                 if key not in self.done:
                     self.done.add(key)
-                    text += json.dumps(row_of(item, judge, each, now, refused), ensure_ascii=False) + "\n"
+                    text += json.dumps(row_of(item, judge, verdict, now, refused), ensure_ascii=False) + "\n"
             self.file.write(text)
             self.file.flush()
 
@@ -63,20 +63,20 @@ class Log:
         self.file.close()
 
 
-def row_of(item: str, judge: Judge, seen: Verdict, now: str, refused: str = "") -> dict[str, Any]:
+def row_of(item: str, judge: Judge, verdict: Verdict, now: str, refused: str = "") -> dict[str, Any]:
     """A verdict as a line; one that could not be read has none, and its reason."""
-    name, answer = said_of(judge.brief.form.kind, seen.answer)
-    row = {"item": item, "judge": judge.model, name: answer, **seen.about(), "prompt": judge.brief.mark,
-           "time": now, "reason": refused or seen.why or None, "raw": seen.raw or None}  # fmt: skip
+    name, answer = said_of(judge.brief.form.kind, verdict.answer)
+    row = {"item": item, "judge": judge.model, name: answer, **verdict.about(), "prompt": judge.brief.mark,
+           "time": now, "reason": refused or verdict.why or None, "raw": verdict.raw or None}  # fmt: skip
     return {name: value for name, value in row.items() if value is not None or name in COLUMNS}
 
 
 def said_of(kind: str, answer: Any) -> tuple[str, Any]:
     """An answer and its column, as the library reads them: sets as a|b, rankings and spans under their own names."""
-    if kind == "ranking":
+    if kind == "rankings":
         return "ranking", answer
     if kind == "spans":
-        marks = [[each["start"], each["end"], each["label"]] for each in answer] if answer is not None else None
+        marks = [[span["start"], span["end"], span["label"]] for span in answer] if answer is not None else None
         return "spans", marks
     return "verdict", "|".join(answer) if isinstance(answer, list) else answer
 

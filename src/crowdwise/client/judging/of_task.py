@@ -23,27 +23,27 @@ def ranking(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa
     """Items by their numbers in the prompt: long texts come back changed, numbers do not."""
 
     def at(payload: Mapping[str, Any]) -> Form:
-        return Form("ranking", RANKING, _reader(items_of(payload)), bare=False)
+        return Form("rankings", RANKING, _reader(items_of(payload)), bare=False)
 
-    return Form("ranking", RANKING, _reader(()), bare=False, at=at, show=numbered)
+    return Form("rankings", RANKING, _reader(()), bare=False, at=at, show=numbered)
 
 
 def items_of(payload: Mapping[str, Any]) -> list[str]:
     """The items of a task by their names."""
-    found = payload.get("items")
-    among = found if isinstance(found, list) else []
-    items = [each.get("id", each.get("text")) if isinstance(each, Mapping) else each for each in among]
-    if len(items) < 2 or not all(isinstance(each, str) for each in items) or len(set(items)) < len(items):
+    listed = payload.get("items")
+    among = listed if isinstance(listed, list) else []
+    items = [entry.get("id", entry.get("text")) if isinstance(entry, Mapping) else entry for entry in among]
+    if len(items) < 2 or not all(isinstance(item, str) for item in items) or len(set(items)) < len(items):
         raise NoVerdict("the task has no list of two or more different items")
     return items
 
 
 def numbered(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """The task with its items as numbered lines."""
-    found = payload.get("items")
-    if not isinstance(found, list):
+    listed = payload.get("items")
+    if not isinstance(listed, list):
         return payload
-    texts = [each.get("text", each.get("id")) if isinstance(each, Mapping) else each for each in found]
+    texts = [entry.get("text", entry.get("id")) if isinstance(entry, Mapping) else entry for entry in listed]
     return {**payload, "items": "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))}
 
 
@@ -59,10 +59,10 @@ def _reader(items: Sequence[str]) -> Callable[[Any], list[str]]:
         raise NoVerdict(f"names no item: {str(value)[:60]!r}")
 
     def read(value: Any) -> list[str]:
-        found = each_once(value, one, "names an item twice")
-        if len(found) < len(items):
-            raise NoVerdict(f"names {len(found)} of {len(items)} items")
-        return found
+        ranked = each_once(value, one, "names an item twice")
+        if len(ranked) < len(items):
+            raise NoVerdict(f"names {len(ranked)} of {len(items)} items")
+        return ranked
 
     return read
 
@@ -104,20 +104,20 @@ def _marker(text: str, classes: tuple[str, ...]) -> Callable[[Any], list[dict[st
         return places[nth - 1], places[nth - 1] + len(words), name
 
     def read(value: Any) -> list[dict[str, Any]]:
-        found = sorted(each_once(value, one, "marks a span twice"))
-        return [{"start": start, "end": end, "label": name} for start, end, name in found]
+        spans = sorted(each_once(value, one, "marks a span twice"))
+        return [{"start": start, "end": end, "label": name} for start, end, name in spans]
 
     return read
 
 
 def _places(text: str, words: str) -> list[int]:
     """Where these words begin in the text, whole words first: `Ann` does not stand in `Anna`."""
-    found, at = list[int](), text.find(words)
+    starts, at = list[int](), text.find(words)
     while at >= 0:
-        found.append(at)
+        starts.append(at)
         at = text.find(words, at + 1)
-    whole = [at for at in found if not _inside(text, at) and not _inside(text, at + len(words))]
-    return whole or found
+    whole = [at for at in starts if not _inside(text, at) and not _inside(text, at + len(words))]
+    return whole or starts
 
 
 def _inside(text: str, at: int) -> bool:

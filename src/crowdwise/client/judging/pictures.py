@@ -82,10 +82,10 @@ def data_url(name: str, data: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
-def with_pictures(text: str, found: Mapping[str, str], look: Look) -> list[dict[str, Any]]:
+def with_pictures(text: str, images: Mapping[str, str], look: Look) -> list[dict[str, Any]]:
     """The content of a message: the text, then each picture under its name."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
-    for name, where in found.items():
+    for name, where in images.items():
         parts.append({"type": "text", "text": f"[{name}]"})
         parts.append({"type": "image_url", "image_url": {"url": look(where)}})
     return parts

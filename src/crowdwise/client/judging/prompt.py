@@ -51,7 +51,7 @@ class Brief:
 
     def messages(self, payload: Mapping[str, Any], look: Look = on_the_net) -> list[dict[str, Any]]:
         """The conversation about one task; `look` fetches its pictures, which stand in the order of their names."""
-        found = pictures(payload)
+        images = pictures(payload)
         system, cut, user = (self.template or SYSTEM + SPLIT + TASK).partition(SPLIT)
         if not cut:
             system, user = "", system
@@ -59,13 +59,13 @@ class Brief:
             "question": self.question,
             "guidelines": f"Guidelines:\n{self.guidelines.strip()}\n" if self.guidelines.strip() else "",
             "instruct": self.form.instruct,
-            "task": text_of({**_shown(self.form.show(payload)), **dict.fromkeys(found, SEEN)}),
+            "task": text_of({**_shown(self.form.show(payload)), **dict.fromkeys(images, SEEN)}),
         }
         parts = [(who, Template(text).substitute(given).strip()) for who, text in (("system", system), ("user", user))]
-        told: list[dict[str, Any]] = [{"role": who, "content": text} for who, text in parts if text]
-        if found:
-            told[-1]["content"] = with_pictures(told[-1]["content"], found, look)
-        return told
+        messages: list[dict[str, Any]] = [{"role": who, "content": text} for who, text in parts if text]
+        if images:
+            messages[-1]["content"] = with_pictures(messages[-1]["content"], images, look)
+        return messages
 
     @property
     def mark(self) -> str:

@@ -1,6 +1,6 @@
 """cleanlab 2.9's names for data with several annotators: `cleanlab.` becomes `crowdwise.compat.cleanlab.` in imports.
 
-The way in is `crowdwise.crowdlab`; this room has cleanlab's signatures and pandas tables over it.
+The native interface is `crowdwise.classes.crowdlab`; this package adds cleanlab's signatures and pandas tables.
 """
 
 from __future__ import annotations

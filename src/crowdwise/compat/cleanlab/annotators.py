@@ -13,11 +13,14 @@ F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 
-def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing: Weighing | None) -> pd.DataFrame:
-    """One row an annotator, worst first. own[row] is the quality of each label, score[task] of each consensus.
+def annotator_stats(
+    labels: Labels, consensus: I8, score: F8, label_quality: F8, weighing: Weighing | None
+) -> pd.DataFrame:
+    """Return one row per annotator, worst first.
 
-    With weights (CROWDLAB) quality mixes the mean quality of the annotator's labels and their agreement with the
-    consensus where others labelled too, by how much the classifier counts; without, it is that agreement.
+    `label_quality` has the quality of each label, `score` of each consensus. With weights (CROWDLAB) the quality of an
+    annotator is a mean of the quality of their labels and of their agreement with the consensus on examples with other
+    labels, weighted by the classifier's share; without, it is that agreement.
     """
     votes = labels.votes
     right = votes.label == consensus[votes.task]
@@ -27,7 +30,7 @@ def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing:
         crowd = weighing.worker_weight.sum() * votes.labels_per_task.mean() / votes.n_workers
         model = weighing.model_weights.mean()
         w = model / (model + crowd)
-        quality = w * mean_by(votes.worker, own, votes.n_workers) + (1 - w) * quality
+        quality = w * mean_by(votes.worker, label_quality, votes.n_workers) + (1 - w) * quality
     table = pd.DataFrame(
         {
             "annotator_quality": quality,
@@ -41,16 +44,18 @@ def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing:
 
 
 def _worst_class(labels: Labels, right: npt.NDArray[np.bool_], score: F8) -> I8:
-    """The label that each annotator is least often right with; of equals the one they gave most often, then the one
-    whose consensus is surest, then the first."""
+    """Return the label with which each annotator is least often right.
+
+    Ties go to the label they gave most often, then to that with the highest consensus quality, then to the first.
+    """
     votes = labels.votes
     cell = votes.cell.astype(np.int64)
     size = votes.n_workers * votes.n_classes
     used = np.flatnonzero(np.bincount(cell, minlength=size))
     n = np.bincount(cell, minlength=size)[used]
-    share, sure = mean_by(cell, right, size)[used], mean_by(cell, score[votes.task], size)[used]
+    share, confidence = mean_by(cell, right, size)[used], mean_by(cell, score[votes.task], size)[used]
     worker, label = np.divmod(used, votes.n_classes)
-    order = np.lexsort((label, -sure, -n, share, worker))
+    order = np.lexsort((label, -confidence, -n, share, worker))
     first = order[np.unique(worker[order], return_index=True)[1]]
     worst = np.zeros(votes.n_workers, dtype=np.int64)
     worst[worker[first]] = label[first]

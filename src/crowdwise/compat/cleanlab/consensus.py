@@ -1,4 +1,4 @@
-"""A consensus, how far the labels agree with it, and the quality of it and of every single label."""
+"""Consensus labels, their agreement with the given labels, and the quality of the consensus and of every label."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ I8 = npt.NDArray[np.int64]
 
 
 class Consensus:
-    """Labels, their agreement, the posterior that scores them, and the weights if there are any."""
+    """Consensus labels, their agreement, the posterior that scores them, and the weights if there are any."""
 
     def __init__(self, labels: Labels, label: I8, probs: F8, quality_method: str) -> None:
         votes = labels.votes
@@ -30,15 +30,15 @@ class Consensus:
             self.posterior = votes.votes / votes.labels_per_task[:, None]
             self.agreement = self.posterior[np.arange(len(label)), label]
 
-    def score(self, wishes: Mapping[str, Any] | None) -> F8:
-        """Quality of the consensus of each example."""
+    def score(self, options: Mapping[str, Any] | None) -> F8:
+        """Return the quality of the consensus of each example."""
         if self.weighing is None:
             return self.agreement
-        return quality(self.posterior, np.arange(len(self.label)), self.label, wishes)
+        return quality(self.posterior, np.arange(len(self.label)), self.label, options)
 
 
 def consensus(labels: Labels, probs: F8, method: str, quality_method: str) -> Consensus:
-    """probs[model, example, class]; `method` is majority_vote or best_quality."""
+    """Compute the consensus from labels and probs[model, example, class]; `method` is majority_vote or best_quality."""
     mean = probs.mean(axis=0)
     vote = Consensus(labels, majority(labels.votes, mean), probs, quality_method)
     if method == "majority_vote":
@@ -46,16 +46,16 @@ def consensus(labels: Labels, probs: F8, method: str, quality_method: str) -> Co
     return Consensus(labels, best_quality(vote.posterior, labels.votes, mean), probs, quality_method)
 
 
-def quality(posterior: F8, task: npt.NDArray[Any], label: npt.NDArray[Any], wishes: Mapping[str, Any] | None) -> F8:
-    """Quality of labels: their probability, or its margin over the best other class mapped to 0..1."""
-    wishes = dict(wishes or {})
-    method = wishes.pop("method", "self_confidence")
+def quality(posterior: F8, task: npt.NDArray[Any], label: npt.NDArray[Any], options: Mapping[str, Any] | None) -> F8:
+    """Return the quality of labels: their probability, or its margin over the best other class scaled to 0..1."""
+    options = dict(options or {})
+    method = options.pop("method", "self_confidence")
     check_choice("label_quality_score_kwargs['method']", method, ("self_confidence", "normalized_margin"))
-    if wishes.pop("adjust_pred_probs", False) or wishes:
-        raise LabelsError("of label_quality_score_kwargs only `method` is known here; leave the others out")
-    own = posterior[task, label]
+    if options.pop("adjust_pred_probs", False) or options:
+        raise LabelsError("label_quality_score_kwargs supports only `method`; leave the others out")
+    prob = posterior[task, label]
     if method == "self_confidence":
-        return np.asarray(own)
+        return np.asarray(prob)
     others = posterior[task]
     others[np.arange(len(task)), label] = -np.inf
-    return np.asarray((own - others.max(axis=1) + 1) / 2)
+    return np.asarray((prob - others.max(axis=1) + 1) / 2)

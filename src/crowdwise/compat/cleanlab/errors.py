@@ -1,4 +1,4 @@
-"""Errors that code written for cleanlab catches: every one of them is a ValueError, and still one of ours."""
+"""Errors that code written for cleanlab catches: subclasses of both ValueError and CrowdwiseError."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LabelsError(DataError, ValueError):
 
 
 class ColumnError(LabelsError, KeyError):
-    """A column of the long table is not there: KeyError in cleanlab."""
+    """A column of the long table is missing; a KeyError in cleanlab."""
 
     __str__ = Exception.__str__  # KeyError would put the sentence in quotes
 
@@ -26,7 +26,7 @@ class ChoiceError(ParameterError, ValueError):
 
 
 def value_errors(function: F) -> F:
-    """The function, whose own errors are ValueErrors wherever in crowdwise they come from."""
+    """Decorate a function so that errors of crowdwise are raised as ValueErrors."""
 
     @wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What cleanlab's users have, a wide matrix with NaN for nothing or a long table, as annotations and pandas indexes."""
+"""Convert cleanlab's inputs (wide matrices with NaN, long tables) to annotations and pandas indexes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ F8 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Labels:
-    """`votes` over classes 0..K-1; `examples`, `annotators` index cleanlab's tables; `names` are the classes' own."""
+    """`votes` over classes 0..K-1; `examples` and `annotators` index cleanlab's tables; `names` are the class names."""
 
     votes: Annotations
     examples: pd.Index
@@ -30,18 +30,18 @@ class Labels:
     names: pd.Index | None = None
 
     def named(self, codes: Any) -> Any:
-        """Class codes as the user writes them."""
+        """Convert class codes to the user's labels."""
         return np.asarray(codes) if self.names is None else self.names.take(codes).to_numpy()
 
 
 def read(labels: Any, n_classes: int | None) -> Labels:
-    """From a wide array or frame, a long frame (task, annotator or worker, label), or Annotations."""
+    """Read a wide array or frame, a long frame (task, annotator or worker, label), or Annotations."""
     if isinstance(labels, Annotations):
         return _of(labels, n_classes)
     if isinstance(labels, pd.DataFrame) and {"task", "label"} <= set(labels.columns):
-        who = next((name for name in ("annotator", "worker") if name in labels.columns), None)
-        if who is not None:
-            columns = {"task": "task", "worker": who, "label": "label"}
+        worker_column = next((name for name in ("annotator", "worker") if name in labels.columns), None)
+        if worker_column is not None:
+            columns = {"task": "task", "worker": worker_column, "label": "label"}
             return _of(Annotations.from_frame(labels, columns=columns), n_classes)
     if isinstance(labels, pd.DataFrame):
         return _wide(_numbers(labels), labels.index, labels.columns, n_classes)
@@ -49,29 +49,29 @@ def read(labels: Any, n_classes: int | None) -> Labels:
         wide = labels.astype(np.float64) if labels.dtype.kind in "biuf" else _numbers(pd.DataFrame(labels))
         return _wide(wide, None, None, n_classes)
     raise LabelsError(
-        "labels_multiannotator must be a 2D array or dataframe with one row an example and one column an annotator, "
+        "labels_multiannotator must be a 2D array or dataframe with one row per example and one column per annotator, "
         f"a long table task, annotator, label, or Annotations, got {type(labels).__name__}"
         + (f" of {labels.ndim} dimensions" if isinstance(labels, np.ndarray) else "")
     )
 
 
 def probabilities(pred_probs: Any, *, ensemble: bool, name: str = "pred_probs") -> F8:
-    """probs[model, example, class], of one model unless it is an ensemble."""
+    """Return probs[model, example, class]; without `ensemble` the input is of a single model."""
     try:
         probs = np.asarray(pred_probs, dtype=np.float64)
     except (TypeError, ValueError):
         raise LabelsError(f"{name} must be an array of numbers, got {type(pred_probs).__name__}") from None
-    wanted = 3 if ensemble else 2
-    if probs.ndim != wanted:
+    n_dims = 3 if ensemble else 2
+    if probs.ndim != n_dims:
         hint = {2: "; use the non-ensemble version of this function", 3: "; use the ensemble version of this function"}
-        raise LabelsError(f"{name} must have {wanted} dimensions, it has {probs.ndim}{hint.get(probs.ndim, '')}")
+        raise LabelsError(f"{name} must have {n_dims} dimensions, it has {probs.ndim}{hint.get(probs.ndim, '')}")
     if 0 in probs.shape[:1] + probs.shape[-1:]:
-        raise LabelsError(f"{name} must have one column a class, its shape is {probs.shape}")
+        raise LabelsError(f"{name} must have one column per class, its shape is {probs.shape}")
     return between_0_and_1(probs if ensemble else probs[None])
 
 
 def _numbers(frame: pd.DataFrame) -> F8:
-    """Class numbers with NaN for None, NaN and pd.NA alike. Text is refused: "1" may be a name."""
+    """Convert to class numbers, with NaN for None, NaN and pd.NA. Text is refused: "1" may be a name."""
     if all(pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes):
         return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
     if frame.map(lambda value: isinstance(value, str)).any(axis=None):
@@ -95,19 +95,19 @@ def _wide(matrix: F8, index: Any, columns: Any, n_classes: int | None) -> Labels
     tasks, workers, classes = (
         pl.Series(name, np.arange(size)) for name, size in (("task", n), ("worker", m), ("label", k))
     )
-    said = label.astype(np.int32)
-    ledger = Ledger(len(said), len(said))
-    votes = Annotations(task.astype(np.int32), worker.astype(np.int32), said, tasks, workers, classes, ledger=ledger)
+    codes = label.astype(np.int32)
+    ledger = Ledger(len(codes), len(codes))
+    votes = Annotations(task.astype(np.int32), worker.astype(np.int32), codes, tasks, workers, classes, ledger=ledger)
     return Labels(votes, _or_range(index, n), _or_range(columns, m))
 
 
-def _columns(needed: int, there: int | None) -> int:
-    """The number of classes, unless the probabilities lack one that was said."""
-    if there is not None and needed > there:
+def _columns(needed: int, n_columns: int | None) -> int:
+    """Return the number of classes; raise if the probabilities lack a class that the labels name."""
+    if n_columns is not None and needed > n_columns:
         raise LabelsError(
-            f"pred_probs must have at least {needed} columns, as labels name class {needed - 1}; it has {there}"
+            f"pred_probs must have at least {needed} columns, as labels name class {needed - 1}; it has {n_columns}"
         )
-    return needed if there is None else there
+    return needed if n_columns is None else n_columns
 
 
 def _or_range(index: Any, size: int) -> pd.Index:
@@ -115,12 +115,12 @@ def _or_range(index: Any, size: int) -> pd.Index:
 
 
 def _of(votes: Annotations, n_classes: int | None) -> Labels:
-    """Long data: whole numbers are classes 0..K-1, as in cleanlab; other labels are classes in sorted order."""
+    """Convert annotations: whole numbers are classes 0..K-1, as in cleanlab; other labels are sorted."""
     names = None
     if votes.weight is not None:
-        raise LabelsError("CROWDLAB has no use for weights of labels; leave the column out")
+        raise LabelsError("CROWDLAB does not support weights of labels; leave the column out")
     if votes.classes.dtype.is_integer():
-        low, high = (int(each) for each in (votes.classes.min() or 0, votes.classes.max() or 0))  # type: ignore[arg-type]
+        low, high = (int(bound) for bound in (votes.classes.min() or 0, votes.classes.max() or 0))  # type: ignore[arg-type]
         if low < 0:
             raise LabelsError(f"labels that are numbers must be classes from 0 up, got {low}")
         votes = votes.saying(votes.label, votes.classes.cast(pl.Int64))
@@ -133,22 +133,24 @@ def _of(votes: Annotations, n_classes: int | None) -> Labels:
 
 
 def check(labels: Labels, probs: F8 | None = None, *, single: bool = False) -> None:
-    """Refuse what CROWDLAB cannot weigh: examples without labels and, unless `single`, nobody who meets anybody."""
+    """Raise if CROWDLAB cannot be applied: examples without labels or, unless `single`, no example with two labels."""
     n = labels.votes.labels_per_task
     empty = np.flatnonzero(n == 0)
     if len(empty):
         shown = ", ".join(map(str, labels.examples[empty[:5]])) + (", ..." if len(empty) > 5 else "")
         raise LabelsError(
             f"labels_multiannotator cannot have rows with all NaN: Examples [{shown}] do not have any labels. Leave "
-            f"out these {len(empty)} (crowdwise.crowdlab takes them)"
+            f"out these {len(empty)} (crowdwise.classes.crowdlab takes them)"
         )
     if probs is not None and probs.shape[1] != len(n):
-        raise LabelsError(f"pred_probs must have one row an example, {len(n)}, it has {probs.shape[1]}")
+        raise LabelsError(f"pred_probs must have one row per example, {len(n)}, it has {probs.shape[1]}")
     if single:
         return
     if (n == 1).all():
         raise LabelsError("Each example only has one label; CROWDLAB needs examples with two labels or more")
     if len(n) and labels.votes.votes.max() < 2:
         warnings.warn(
-            "Annotators do not agree on any example; are the columns of one crowd?", CrowdwiseWarning, stacklevel=4
+            "Annotators do not agree on any example; are the columns from the same annotators?",
+            CrowdwiseWarning,
+            stacklevel=4,
         )

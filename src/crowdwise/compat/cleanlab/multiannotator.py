@@ -1,4 +1,4 @@
-"""cleanlab.multiannotator: label quality, majority vote and active-learning scores, counted over the labels alone."""
+"""cleanlab.multiannotator: label quality, majority vote and active-learning scores, at a cost linear in the labels."""
 
 from __future__ import annotations
 
@@ -48,15 +48,29 @@ def get_label_quality_multiannotator(
     verbose: bool = True,
     label_quality_score_kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """cleanlab 2.9's function of this name: a dict with label_quality, detailed_label_quality, annotator_stats
-    (DataFrames with cleanlab's columns) and, on request, model_weight and annotator_weight.
+    """Compute consensus labels, their quality, and the quality of every label and annotator, as cleanlab 2.9 does.
 
-    Labels: cleanlab's wide matrix; also a long frame (task, annotator or worker, label) or Annotations, whose tasks in
-    sorted order are the rows of pred_probs. detailed_label_quality is the one dense table; without it nothing is.
-    Beside cleanlab: an annotator without labels is no error; a last tie goes to the first class, not to chance;
-    nothing is printed, `verbose` turns the notes into warnings. cleanlab 2.9 files the label counts of an example under
-    the first classes, whichever they are (its labels are floats by then), which spoils quality_method="agreement",
-    calibrate_probs=True and the active-learning scores; here they are filed under their own.
+    Differences from cleanlab: annotators without labels are allowed; the last tie goes to the first class instead of a
+    random one; nothing is printed. cleanlab 2.9 assigns the label counts of an example to the first classes, whichever
+    they are (its labels are floats by then), which distorts quality_method="agreement", calibrate_probs=True and the
+    active-learning scores; here they are assigned to their own classes.
+
+    Args:
+        labels_multiannotator: cleanlab's wide matrix, a long frame (task, annotator or worker, label) or Annotations;
+            of the latter two the tasks in sorted order are the rows of `pred_probs`.
+        pred_probs: Predicted probabilities, [example, class].
+        consensus_method: "best_quality", "majority_vote" or a list of them.
+        quality_method: "crowdlab" or "agreement".
+        calibrate_probs: Whether to calibrate the probabilities by a temperature.
+        return_detailed_quality: Whether to return detailed_label_quality, the only dense table.
+        return_annotator_stats: Whether to return annotator_stats.
+        return_weights: Whether to return model_weight and annotator_weight.
+        verbose: Whether to warn about classes that are never the consensus.
+        label_quality_score_kwargs: Options of the quality score; only `method` is supported.
+
+    Returns:
+        A dict with label_quality, detailed_label_quality, annotator_stats (DataFrames with cleanlab's columns) and, on
+        request, model_weight and annotator_weight.
     """
     if return_weights and quality_method != "crowdlab":
         raise LabelsError(
@@ -68,13 +82,13 @@ def get_label_quality_multiannotator(
         check_choice("consensus_method", name, CONSENSUS)
     check_choice("quality_method", quality_method, QUALITY)
     labels, probs = _given(labels_multiannotator, pred_probs, calibrate_probs, ensemble=False)
-    found = [consensus(labels, probs, name, quality_method) for name in methods]
-    out = _tables(labels, methods, found, label_quality_score_kwargs, return_detailed_quality, return_annotator_stats)
-    last = found[-1].weighing  # cleanlab gives the weights of the last method
+    results = [consensus(labels, probs, name, quality_method) for name in methods]
+    out = _tables(labels, methods, results, label_quality_score_kwargs, return_detailed_quality, return_annotator_stats)
+    last = results[-1].weighing  # cleanlab gives the weights of the last method
     if return_weights and last is not None:
         out |= {"model_weight": float(last.model_weights[0]), "annotator_weight": last.worker_weight}
     if verbose:
-        _tell_lost_classes(labels, found[0].label)
+        _warn_lost_classes(labels, results[0].label)
     return out
 
 
@@ -90,37 +104,42 @@ def get_label_quality_multiannotator_ensemble(
     verbose: bool = True,
     label_quality_score_kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The same for the probabilities of several models, [model, example, class], each with a weight of its own:
-    `model_weight` is an array. Always best_quality by crowdlab. The probabilities are left as they are; cleanlab
-    overwrites them with the calibrated ones."""
+    """Like `get_label_quality_multiannotator` for the probabilities of several models, [model, example, class].
+
+    Each model has its own weight: `model_weight` is an array. The methods are always best_quality and crowdlab. The
+    probabilities are not modified; cleanlab overwrites them with the calibrated ones.
+    """
     labels, probs = _given(labels_multiannotator, pred_probs, calibrate_probs, ensemble=True)
-    found = consensus(labels, probs, "best_quality", "crowdlab")
-    wishes = (label_quality_score_kwargs, return_detailed_quality, return_annotator_stats)
-    out = _tables(labels, ["best_quality"], [found], *wishes)
-    if return_weights and found.weighing is not None:
-        out |= {"model_weight": found.weighing.model_weights, "annotator_weight": found.weighing.worker_weight}
+    result = consensus(labels, probs, "best_quality", "crowdlab")
+    options = (label_quality_score_kwargs, return_detailed_quality, return_annotator_stats)
+    out = _tables(labels, ["best_quality"], [result], *options)
+    if return_weights and result.weighing is not None:
+        out |= {"model_weight": result.weighing.model_weights, "annotator_weight": result.weighing.worker_weight}
     if verbose:
-        _tell_lost_classes(labels, found.label)
+        _warn_lost_classes(labels, result.label)
     return out
 
 
 @value_errors
 def get_majority_vote_label(labels_multiannotator: Any, pred_probs: Any = None, verbose: bool = True) -> I8:
-    """The most frequent label of each example; ties by pred_probs, then the rarer class, then the better annotators,
-    then (cleanlab: at random) the first class."""
+    """Return the most frequent label of each example.
+
+    Ties are broken by `pred_probs`, then by the rarer class, then by the better annotators, then by the first class
+    (cleanlab: at random).
+    """
     probs = None if pred_probs is None else probabilities(pred_probs, ensemble=False)
     labels = read(labels_multiannotator, None if probs is None else probs.shape[2])
     if probs is not None and probs.shape[1] != labels.votes.n_tasks:
-        raise LabelsError(f"pred_probs must have one row an example, {labels.votes.n_tasks}, it has {probs.shape[1]}")
+        raise LabelsError(f"pred_probs must have one row per example, {labels.votes.n_tasks}, it has {probs.shape[1]}")
     chosen = majority(labels.votes, None if probs is None else probs[0])
     if verbose:
-        _tell_lost_classes(labels, chosen)
+        _warn_lost_classes(labels, chosen)
     return np.asarray(labels.named(chosen))
 
 
 @value_errors
 def convert_long_to_wide_dataset(labels_multiannotator_long: Any) -> pd.DataFrame:
-    """A long table task, annotator, label as a wide one, which the other functions take; they take the long one too.
+    """Convert a long table task, annotator, label to a wide one; the other functions take either.
 
     >>> long = pd.DataFrame({"task": [1, 1, 2], "annotator": [*"aba"], "label": [0, 1, 1]})
     >>> convert_long_to_wide_dataset(long).to_dict()
@@ -130,9 +149,9 @@ def convert_long_to_wide_dataset(labels_multiannotator_long: Any) -> pd.DataFram
     for name in ("task", "annotator", "label"):
         if name not in long:
             raise ColumnError(f"the long table has no column {name!r}; it needs task, annotator and label")
-    again = long.duplicated(["task", "annotator"])
-    if again.any():
-        row = long[again].iloc[0]
+    is_repeat = long.duplicated(["task", "annotator"])
+    if is_repeat.any():
+        row = long[is_repeat].iloc[0]
         raise LabelsError(
             f"annotator {row['annotator']!r} has several labels for example {row['task']!r}; keep one of each pair"
         )
@@ -140,60 +159,60 @@ def convert_long_to_wide_dataset(labels_multiannotator_long: Any) -> pd.DataFram
 
 
 def _given(labels_multiannotator: Any, pred_probs: Any, calibrate: bool, *, ensemble: bool) -> tuple[Labels, F8]:
-    """The labels, and probs[model, example, class], calibrated if that is wanted."""
+    """Return the labels, and probs[model, example, class], calibrated on request."""
     probs = probabilities(pred_probs, ensemble=ensemble)
     labels = read(labels_multiannotator, probs.shape[2])
     check(labels, probs)
     if calibrate:
-        probs = np.stack([scaled(one, best_temperature(labels.votes, one)) for one in probs])
+        probs = np.stack([scaled(model_probs, best_temperature(labels.votes, model_probs)) for model_probs in probs])
     return labels, probs
 
 
 def _tables(
     labels: Labels,
     methods: list[str],
-    found: list[Consensus],
-    wishes: Mapping[str, Any] | None,
+    results: list[Consensus],
+    options: Mapping[str, Any] | None,
     detailed: bool,
     stats: bool,
 ) -> dict[str, Any]:
-    score = [each.score(wishes) for each in found]
-    out: dict[str, Any] = {"label_quality": _quality_table(labels, methods, found, score)}
-    first = found[0]
-    own = quality(first.posterior, labels.votes.task, labels.votes.label, wishes)
+    score = [result.score(options) for result in results]
+    out: dict[str, Any] = {"label_quality": _quality_table(labels, methods, results, score)}
+    first = results[0]
+    label_quality = quality(first.posterior, labels.votes.task, labels.votes.label, options)
     if detailed:
-        out["detailed_label_quality"] = _detailed(labels, own)
+        out["detailed_label_quality"] = _detailed(labels, label_quality)
     if stats:
-        out["annotator_stats"] = annotator_stats(labels, first.label, score[0], own, first.weighing)
+        out["annotator_stats"] = annotator_stats(labels, first.label, score[0], label_quality, first.weighing)
     return out
 
 
-def _quality_table(labels: Labels, methods: list[str], found: list[Consensus], score: list[F8]) -> pd.DataFrame:
-    """The first method under cleanlab's plain names, further ones with their own name behind."""
+def _quality_table(labels: Labels, methods: list[str], results: list[Consensus], score: list[F8]) -> pd.DataFrame:
+    """Return the table of the first method under cleanlab's plain names, and of further ones with a suffix."""
     columns: dict[str, Any] = {}
-    for i, (name, each) in enumerate(zip(methods, found, strict=True)):
+    for i, (name, result) in enumerate(zip(methods, results, strict=True)):
         suffix = f"_{name}" if i else ""
-        columns[f"consensus_label{suffix}"] = labels.named(each.label)
+        columns[f"consensus_label{suffix}"] = labels.named(result.label)
         columns[f"consensus_quality_score{suffix}"] = score[i]
-        columns[f"annotator_agreement{suffix}"] = each.agreement
+        columns[f"annotator_agreement{suffix}"] = result.agreement
         if i == 0:
             columns["num_annotations"] = labels.votes.labels_per_task
     return pd.DataFrame(columns, index=labels.examples)
 
 
-def _detailed(labels: Labels, own: F8) -> pd.DataFrame:
-    """Quality of every label where it stands in the wide matrix; NaN elsewhere."""
+def _detailed(labels: Labels, label_quality: F8) -> pd.DataFrame:
+    """Return the quality of every label at its position in the wide matrix; NaN elsewhere."""
     votes = labels.votes
     dense = np.full((votes.n_tasks, votes.n_workers), np.nan)
-    dense[votes.task, votes.worker] = own
+    dense[votes.task, votes.worker] = label_quality
     return pd.DataFrame(dense, index=labels.examples, columns=labels.annotators).add_prefix("quality_annotator_")
 
 
-def _tell_lost_classes(labels: Labels, chosen: I8) -> None:
+def _warn_lost_classes(labels: Labels, chosen: I8) -> None:
     lost = np.setdiff1d(labels.votes.label, chosen)
     if len(lost):
         warnings.warn(
-            f"{len(lost)} classes were said but are nowhere the consensus: {labels.named(lost).tolist()}; a classifier "
+            f"{len(lost)} classes occur but are never the consensus: {labels.named(lost).tolist()}; a classifier "
             "trained on the consensus will never see them",
             CrowdwiseWarning,
             stacklevel=4,

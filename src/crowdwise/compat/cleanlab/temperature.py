@@ -1,4 +1,4 @@
-"""A classifier's probabilities sharpened or softened until they fit the crowd's label shares best."""
+"""Temperature scaling of a classifier's probabilities to the annotators' label shares."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...stats.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]
 
-# cleanlab's search: these temperatures, then four steps to the neighbour on either side of the best.
+# cleanlab's grid search: these temperatures, then four steps to the neighbour on either side of the best.
 COARSE = (0.1, 0.2, 0.5, 0.8, 1.0, 2.0, 3.0, 5.0, 8.0)
 STEPS = 4
 TINY = 1e-30
 
 
 def best_temperature(votes: Annotations, probs: F8) -> float:
-    """The temperature with the least cross entropy between label shares and scaled probabilities."""
+    """Return the temperature with the lowest cross entropy between label shares and scaled probabilities."""
     shares = votes.votes / np.maximum(votes.labels_per_task, 1)[:, None]
 
     def cross_entropy(temperature: float) -> float:
@@ -31,5 +31,5 @@ def best_temperature(votes: Annotations, probs: F8) -> float:
 
 
 def scaled(probs: F8, temperature: float) -> F8:
-    """Probabilities to the power 1 / temperature, normalised."""
+    """Return probabilities to the power 1 / temperature, normalised."""
     return normalise_rows(np.log(np.maximum(probs, TINY)) / temperature)[0]

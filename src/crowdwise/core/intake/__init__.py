@@ -1,1 +1,1 @@
-"""From columns of the user's values to codes."""
+"""Conversion of the user's columns to integer codes."""

@@ -1,4 +1,4 @@
-"""From columns of the user's values to integer codes: nulls, repeats and unknown values, all accounted for."""
+"""Encode the user's columns as integer codes, and account for nulls, repeats and unknown values in the ledger."""
 
 from __future__ import annotations
 
@@ -12,24 +12,33 @@ import polars as pl
 
 from .. import ledger as reasons
 from ..answers import Answers, Coder
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from ..ledger import Ledger
 from ..order import order_by
 from ..vocabulary import Codes, sorted_vocabulary
 from .column import Column
-from .repeats import Duplicates, by_version, occasions, one_voice, resolve, told, unusable
+from .repeats import (
+    Duplicates,
+    check_duplicates,
+    describe_answers,
+    occasion_codes,
+    repeat_weights,
+    resolve,
+    split_versions,
+    unusable_counts,
+)
 
 A = TypeVar("A", bound=Answers)
 F8 = npt.NDArray[np.float64]
-# What a row may carry besides task, worker and answer; NaN where a row has none (a weight it always has).
+# Numbers of a row besides task, worker and answer; NaN where missing (except for weights).
 NUMBERS = ("weight", "time", "duration", "confidence")
-# Takes the columns of its kind out of the mapping, so that they are let go as soon as they are coded.
+# Removes the columns of its kind from the mapping, so that they can be freed as soon as they are encoded.
 MakeCoder = Callable[[dict[str, Any]], Coder]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coded(Generic[A]):
-    """What votes are made of: codes into vocabularies, rows sorted by task and worker."""
+    """The fields of votes: codes into vocabularies, rows sorted by task and worker."""
 
     task: Codes
     worker: Codes
@@ -55,31 +64,39 @@ def encode(
     notes: tuple[str, ...] = (),
     missing: Sequence[Any] = (),
 ) -> Coded[Any]:
-    """Codes for the columns task, worker, those of the answer, and NUMBERS; sorted, with a ledger of every row.
+    """Encode the columns of votes; the rows are sorted, and the ledger accounts for every row.
 
-    The column `about_rows` is a table of what else is known of the rows (see occasions.py). Values in `missing` stand
-    for nothing, as an empty cell does.
+    Args:
+        columns: The columns task, worker, those of the answer, NUMBERS, and `about_rows` (a table about the rows, see
+            repeats.py). Columns are removed from the mapping as they are encoded.
+        make_coder: Creates the coder of the answers.
+        duplicates: What to do with repeated answers of a worker to a task.
+        tasks: Names that the column task must be among (None: any).
+        workers: Names that the column worker must be among (None: any).
+        notes: Notes for the ledger.
+        missing: Values that count as empty cells.
     """
-    if duplicates not in ("error", "first", "last", "keep"):
-        raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
-    # Taken out of the mapping: a column of text is let go as soon as it is coded.
+    check_duplicates(duplicates)
+    # Removed from the mapping: a column of text is freed as soon as it is encoded.
     about: pl.DataFrame | None = columns.pop("about_rows", None)
     if about is not None and "version" in about.columns:
-        columns["worker"], told_of = by_version(columns["worker"], about["version"])
-        notes += told_of
+        columns["worker"], version_notes = split_versions(columns["worker"], about["version"])
+        notes += version_notes
     parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
     coder = make_coder(columns)
     n_rows = _length(parts, coder)
     users = {name: columns.get(name) for name in NUMBERS}
     numbers = {name: _numbers(values, name, n_rows) for name, values in users.items()}
     notes += _leave_out([*parts.values(), coder], missing)
-    dropped, keep = _kept(parts, coder, {"task": tasks, "worker": workers})
-    rows = _Rows(parts, coder.finish(), numbers, about)
-    silent = _silent(parts, coder)
+    dropped, keep = _rows_to_keep(parts, coder, {"task": tasks, "worker": workers})
+    rows = _EncodedRows(parts, coder.finish(), numbers, about)
+    unanswered = _unanswered_rows(parts, coder)
     rows.take(None if keep.all() else np.flatnonzero(keep))
-    repeats = rows.put_in_order(duplicates)
+    repeats = rows.sort_and_resolve(duplicates)
     notes += (
-        rows.as_voices() + coder.notes(rows.answers) + tuple(note for part in parts.values() for note in part.lost())
+        rows.weigh_repeats()
+        + coder.notes(rows.answers)
+        + tuple(note for part in parts.values() for note in part.lost())
     )
     return Coded(
         task=np.ascontiguousarray(rows.task, dtype=np.int32),
@@ -87,25 +104,25 @@ def encode(
         answers=rows.answers,
         tasks=parts["task"].vocabulary,
         workers=parts["worker"].vocabulary,
-        **{name: _own(values, users[name]) for name, values in rows.numbers.items()},
+        **{name: _owned(values, users[name]) for name, values in rows.numbers.items()},
         ledger=Ledger(n_rows, len(rows.task), dropped | repeats, notes),
         about_rows=rows.about,
-        about_workers=None if silent is None else unusable(*silent, parts["worker"].vocabulary),
+        about_workers=None if unanswered is None else unusable_counts(*unanswered, parts["worker"].vocabulary),
     )
 
 
-class _Rows:
-    """Codes, answers and numbers of the rows, which go together."""
+class _EncodedRows:
+    """Codes, answers and numbers of the rows, which are selected and ordered together."""
 
     def __init__(
         self, parts: Mapping[str, Column], answers: Answers, numbers: dict[str, F8 | None], about: pl.DataFrame | None
     ) -> None:
         self.parts, self.answers, self.numbers, self.about = parts, answers, numbers, about
-        self.occasion, self.n_occasions = occasions(about)
+        self.occasion, self.n_occasions = occasion_codes(about)
         self.task, self.worker = parts["task"].codes, parts["worker"].codes
 
     def take(self, order: npt.NDArray[np.int64] | None) -> None:
-        """These rows, in this order; None: all as they are."""
+        """Keep these rows, in this order (None: all, unchanged)."""
         if order is None:
             return
         self.task, self.worker, self.answers = self.task[order], self.worker[order], self.answers.take(order)
@@ -114,31 +131,31 @@ class _Rows:
         for name, values in self.numbers.items():
             self.numbers[name] = None if values is None else values[order]
 
-    def put_in_order(self, duplicates: Duplicates) -> dict[str, int]:
-        """Sort by task and worker; how many repeats went for which reason."""
+    def sort_and_resolve(self, duplicates: Duplicates) -> dict[str, int]:
+        """Sort by task and worker and resolve repeats; return how many were dropped for which reason."""
         n_tasks, n_workers = (len(self.parts[name].vocabulary) for name in ("task", "worker"))
         minor = self.worker if self.occasion is None else self.worker * np.int64(self.n_occasions) + self.occasion
         self.take(order_by(self.task, n_tasks, minor, n_workers * self.n_occasions))
         keys = self.answers.keys()
-        kept, repeats = resolve(self.task, self.worker, keys, self.numbers, duplicates, self._tell, self.occasion)
-        self.take(kept)
+        rows, repeats = resolve(self.task, self.worker, keys, self.numbers, duplicates, self._describe, self.occasion)
+        self.take(rows)
         return repeats
 
-    def as_voices(self) -> tuple[str, ...]:
-        """Let the rows of a worker on a task weigh one together where they are occasions and nobody weighed them."""
+    def weigh_repeats(self) -> tuple[str, ...]:
+        """Give the rows of a worker on a task a total weight of one if they are occasions and have no weights."""
         if self.occasion is None or self.numbers["weight"] is not None:
             return ()
-        self.numbers["weight"], notes = one_voice(self.task, self.worker)
+        self.numbers["weight"], notes = repeat_weights(self.task, self.worker)
         return notes
 
-    def _tell(self, rows: npt.NDArray[np.int64]) -> str:
+    def _describe(self, rows: npt.NDArray[np.int64]) -> str:
         row = int(rows[0])
         task, worker = self.parts["task"].vocabulary, self.parts["worker"].vocabulary
-        return told(task[int(self.task[row])], worker[int(self.worker[row])], self.answers.words(rows))
+        return describe_answers(task[int(self.task[row])], worker[int(self.worker[row])], self.answers.words(rows))
 
 
 def _length(parts: Mapping[str, Column], coder: Coder) -> int:
-    """The number of rows, the same in every column."""
+    """Return the number of rows, which must be the same in every column."""
     n_rows = len(parts["task"])
     for name, size in (("worker", len(parts["worker"])), ("label", len(coder))):
         if size != n_rows:
@@ -146,12 +163,12 @@ def _length(parts: Mapping[str, Column], coder: Coder) -> int:
     return n_rows
 
 
-def _kept(
-    parts: Mapping[str, Column], coder: Coder, given: Mapping[str, Any]
+def _rows_to_keep(
+    parts: Mapping[str, Column], coder: Coder, vocabularies: Mapping[str, Any]
 ) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:
-    """Which rows stay, and how many went for which reason: nulls, names that are not among those given, answers."""
+    """Return how many rows are dropped for which reason (nulls, unknown names, answers), and which rows to keep."""
     dropped, keep = _null_rows(parts, coder)
-    for name, names in given.items():
+    for name, names in vocabularies.items():
         if names is not None:
             keep &= parts[name].recode(sorted_vocabulary(names, name), keep, dropped)
     admitted = coder.admit(keep, dropped)
@@ -161,16 +178,16 @@ def _kept(
 
 
 def _leave_out(parts: Sequence[Column | Coder], missing: Sequence[Any]) -> tuple[str, ...]:
-    """Values that stand for nothing; a note for each that occurs nowhere, which may be a typing mistake."""
+    """Drop values that count as missing; return a note for each that does not occur, which may be a typo."""
     names = [str(value).strip() for value in missing]
     if not names:
         return ()
-    seen = set().union(*(part.leave_out(names) for part in parts))
-    return tuple(f"{name!r}, which is to count as missing, occurs nowhere" for name in names if name not in seen)
+    occurring = set().union(*(part.leave_out(names) for part in parts))
+    return tuple(f"{name!r}, which counts as missing, does not occur" for name in names if name not in occurring)
 
 
 def _null_rows(parts: Mapping[str, Column], coder: Coder) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:
-    """Rows without task, worker or answer, each counted under its first reason."""
+    """Count rows without task, worker or answer under their first reason; return the counts and the other rows."""
     n = len(parts["task"])
     keep = np.ones(n, dtype=bool)
     dropped: dict[str, int] = {}
@@ -187,8 +204,8 @@ def _null_rows(parts: Mapping[str, Column], coder: Coder) -> tuple[dict[str, int
     return dropped, keep
 
 
-def _silent(parts: Mapping[str, Column], coder: Coder) -> tuple[Codes, npt.NDArray[np.bool_]] | None:
-    """Workers of all rows, and which rows name a task and a worker but no answer; None where none does."""
+def _unanswered_rows(parts: Mapping[str, Column], coder: Coder) -> tuple[Codes, npt.NDArray[np.bool_]] | None:
+    """Return the workers of all rows, and which rows have a task and a worker but no answer; None if no row does."""
     if coder.null is None or not coder.null.any():
         return None
     null = coder.null.copy()
@@ -213,6 +230,6 @@ def _numbers(values: Any, name: str, n_rows: int) -> F8 | None:
     return out
 
 
-def _own(values: F8 | None, given: Any) -> F8 | None:
-    """The numbers in memory of their own: what the user does to their array later changes nothing here."""
-    return values if values is None or (values is not given and values.flags.owndata) else values.copy()
+def _owned(values: F8 | None, source: Any) -> F8 | None:
+    """Return numbers that do not share memory with the user's array."""
+    return values if values is None or (values is not source and values.flags.owndata) else values.copy()

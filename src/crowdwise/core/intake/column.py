@@ -1,4 +1,4 @@
-"""One column of the user's values as codes into a sorted vocabulary."""
+"""Encode one column of the user's values as codes into a sorted vocabulary."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..errors import DataError
 from ..vocabulary import Codes, as_series, lookup, quote
 
 # ----------------------------------------------------------------
-# Dense codes for a column of text: hash every value, sort the hashes with their rows, read the groups off.
-# Sorting 64-bit integers takes a fraction of the time that a table of strings does (polars' Categories intern every
-# value under a lock). A group is what shares the upper bits of a hash; every row is then compared with its group's
-# first value, and the few rows that differ get groups of their own, so that the answer never hangs on the hash.
+# Dense codes for a column of text: hash every value, sort the hashes with their rows, and read off the groups.
+# Sorting 64-bit integers takes a fraction of the time of a hash table of strings (polars' Categories intern every value
+# under a lock). A group shares the upper bits of a hash; every row is compared with the first value of its group, and
+# rows that differ get groups of their own, so that hash collisions do not affect the result.
 
-# Rows that are compared at a time: enough to be quick, few enough to need little memory.
+# Rows that are compared at a time: a trade-off between speed and memory.
 _BATCH = 1 << 20
 
 
 def code_text(texts: pl.Series) -> tuple[Codes, pl.Series]:
-    """Code of every value (a null counts as a value), and the distinct values in ascending order.
+    """Return the code of every value (a null counts as a value), and the distinct values in ascending order.
 
     >>> codes, distinct = code_text(pl.Series(["b", "a", "b"]))
     >>> codes.tolist(), distinct.to_list()
@@ -45,7 +45,7 @@ def code_text(texts: pl.Series) -> tuple[Codes, pl.Series]:
 
 
 def _hash_order(texts: pl.Series) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """The upper bits of the hashes in ascending order, and the row that each belongs to."""
+    """Return the upper bits of the hashes in ascending order, and the row of each."""
     shift = np.uint64(len(texts).bit_length())
     below = (np.uint64(1) << shift) - np.uint64(1)
     key = texts.hash().to_numpy() & ~below
@@ -57,27 +57,27 @@ def _hash_order(texts: pl.Series) -> tuple[npt.NDArray[np.uint64], npt.NDArray[n
 
 
 def _part_collisions(texts: pl.Series, codes: Codes, distinct: pl.Series) -> pl.Series:
-    """Give values that share another value's group a code of their own; returns the distinct values with them."""
-    strays = [
+    """Give values whose hash collides with another value's a code of their own; return all distinct values."""
+    collisions = [
         lo + texts[lo : lo + _BATCH].ne_missing(distinct.gather(codes[lo : lo + _BATCH])).arg_true().to_numpy()
         for lo in range(0, len(texts), _BATCH)
     ]
-    rows = np.concatenate(strays)
+    rows = np.concatenate(collisions)
     if not len(rows):
         return distinct
     values = texts.gather(rows)
-    more = values.unique()
-    codes[rows] = len(distinct) + lookup(more, values)[0]
-    return pl.concat([distinct, more])
+    added = values.unique()
+    codes[rows] = len(distinct) + lookup(added, values)[0]
+    return pl.concat([distinct, added])
 
 
 def _rank(ordered: pl.Series, values: pl.Series) -> Codes:
-    """Where each value stands in `ordered`, which holds the same values: both are brought into the hash's order."""
+    """Return the position of each value in `ordered`, which holds the same values, by sorting both by hash."""
     rank = np.empty(len(values), dtype=np.int32)
     rank[_hash_order(values)[1]] = _hash_order(ordered)[1]
-    astray = ordered.gather(rank).ne_missing(values).arg_true()
-    if len(astray):
-        rank[astray.to_numpy()] = ordered.search_sorted(values.gather(astray)).to_numpy()
+    mismatched = ordered.gather(rank).ne_missing(values).arg_true()
+    if len(mismatched):
+        rank[mismatched.to_numpy()] = ordered.search_sorted(values.gather(mismatched)).to_numpy()
     return rank
 
 
@@ -85,12 +85,12 @@ Mask = npt.NDArray[np.bool_]
 UnknownClasses = Literal["error", "drop"]
 UNKNOWN_CLASS = "class not in the given classes"
 Respell = Callable[[pl.Series], tuple[pl.Series, str | None]]
-# What stands in the place of half a character, which no text can hold.
+# Replaces lone surrogates (half characters), which UTF-8 cannot encode.
 HALF = "\ufffd"
 
 
 class Column:
-    """Codes on their way; `null` marks rows without a value (None: every row has one)."""
+    """An encoded column; `null` marks rows without a value (None: every row has one)."""
 
     def __init__(self, name: str, codes: Codes, vocabulary: pl.Series, null: Mask | None) -> None:
         self.name, self.codes, self.vocabulary, self.null = name, codes, vocabulary, null
@@ -100,26 +100,26 @@ class Column:
 
     @classmethod
     def of(cls, values: Any, name: str) -> Column:
-        """Any column: text, whole numbers, yes and no."""
+        """Encode a column of text, integers or booleans."""
         series = as_series(values, name)
         if series.dtype in (pl.Boolean, pl.Null):
             series = series.cast(pl.String)  # true / false, as files write them
         return _integers(series, name) if series.dtype == pl.Int64 else _texts(series, name)
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these values for no value at all; returns those that occurred."""
+        """Treat these values as missing; return those that occurred."""
         texts = self.vocabulary.cast(pl.String).str.strip_chars()
-        hit = texts.is_in(names)
-        if not bool(hit.any()):
+        is_missing = texts.is_in(names)
+        if not bool(is_missing.any()):
             return set()
-        gone = hit.to_numpy()
-        self.null = gone[self.codes] if self.null is None else self.null | gone[self.codes]
-        table = np.maximum(np.cumsum(~gone, dtype=np.int32) - np.int32(1), 0)
-        self.codes, self.vocabulary = table[self.codes], self.vocabulary.filter(~hit)
-        return set(texts.filter(hit).to_list())
+        missing = is_missing.to_numpy()
+        self.null = missing[self.codes] if self.null is None else self.null | missing[self.codes]
+        table = np.maximum(np.cumsum(~missing, dtype=np.int32) - np.int32(1), 0)
+        self.codes, self.vocabulary = table[self.codes], self.vocabulary.filter(~is_missing)
+        return set(texts.filter(is_missing).to_list())
 
     def respelt(self, respell: Respell) -> tuple[str, ...]:
-        """Give text another spelling; what is then spelt alike is one value."""
+        """Respell text values; values that become equal are merged. Returns notes."""
         if self.vocabulary.dtype != pl.String:
             return ()
         names, note = respell(self.vocabulary)
@@ -133,32 +133,32 @@ class Column:
     def recode(
         self, vocabulary: pl.Series, keep: Mask, dropped: dict[str, int], policy: UnknownClasses = "error"
     ) -> Mask:
-        """Move to a given vocabulary; returns the rows whose value is in it."""
-        table, known = lookup(vocabulary, self.vocabulary)
-        strangers = self.vocabulary.filter(~pl.Series(known))
-        if len(strangers) and policy == "error":
+        """Translate the codes to a given vocabulary; return the rows whose value is in it."""
+        table, is_known = lookup(vocabulary, self.vocabulary)
+        unknown = self.vocabulary.filter(~pl.Series(is_known))
+        if len(unknown) and policy == "error":
             what = {"task": "tasks", "worker": "workers", "label": "classes"}[self.name]
             raise DataError(
-                f"{len(strangers)} values of {self.name} are not among the given {what}: {quote(strangers)}; "
+                f"{len(unknown)} values of {self.name} are not among the given {what}: {quote(unknown)}; "
                 + ("add them or drop their rows with unknown_classes='drop'" if what == "classes" else "add them")
             )
         self.vocabulary = vocabulary
         if not len(table):
             return np.ones(len(self.codes), dtype=bool)
-        ok = known[self.codes] if self.null is None else known[self.codes] | self.null
-        if len(strangers):
-            dropped[UNKNOWN_CLASS] = int((keep & ~ok).sum())
+        is_valid = is_known[self.codes] if self.null is None else is_known[self.codes] | self.null
+        if len(unknown):
+            dropped[UNKNOWN_CLASS] = int((keep & ~is_valid).sum())
         self.codes = table[self.codes]
-        return ok
+        return is_valid
 
     def lost(self) -> tuple[str, ...]:
-        """A note on names with a replacement character in them: two that differed there have become one."""
+        """Return a note on values with a replacement character: values that differed there have become one."""
         if self.vocabulary.dtype != pl.String:
             return ()
-        hit = self.vocabulary.filter(self.vocabulary.str.contains(HALF, literal=True))
+        damaged = self.vocabulary.filter(self.vocabulary.str.contains(HALF, literal=True))
         return (
-            (f"{len(hit):,} values of {self.name} hold {HALF} for a character that is lost: {quote(hit)}",)
-            if len(hit)
+            (f"{len(damaged):,} values of {self.name} hold {HALF} for a character that is lost: {quote(damaged)}",)
+            if len(damaged)
             else ()
         )
 
@@ -171,32 +171,32 @@ def _texts(series: pl.Series, name: str) -> Column:
     full = (texts.str.strip_chars().str.len_bytes() > 0).fill_null(False)
     if bool(full.all()):
         return Column(name, codes, texts.rename(name), None)
-    kept = full.to_numpy()
-    table = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    return _finish(name, table[codes], texts.filter(full).rename(name), ~kept[codes])
+    is_filled = full.to_numpy()
+    table = np.cumsum(is_filled, dtype=np.int32) - np.int32(1)
+    return _finish(name, table[codes], texts.filter(full).rename(name), ~is_filled[codes])
 
 
 def _integers(series: pl.Series, name: str) -> Column:
     null = series.is_null().to_numpy()
-    vocabulary, found = _distinct(series.drop_nulls().to_numpy())
-    codes = found
-    if len(found) < len(series):
+    vocabulary, codes_present = _distinct(series.drop_nulls().to_numpy())
+    codes = codes_present
+    if len(codes_present) < len(series):
         codes = np.zeros(len(series), dtype=np.int32)
-        codes[~null] = found
+        codes[~null] = codes_present
     return _finish(name, codes, pl.Series(name, vocabulary, dtype=pl.Int64), null)
 
 
 def _distinct(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Codes]:
-    """np.unique with codes; ids that lie close together, as most do, need a table instead of a sort."""
+    """np.unique with codes; dense ids, as most are, need a lookup table instead of a sort."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     if high - low >= 4 * len(values):
         vocabulary, codes = np.unique(values, return_inverse=True)
         return vocabulary, codes.astype(np.int32)
-    place = values if low == 0 else values - low
-    seen = np.zeros(high - low + 1, dtype=bool)
-    seen[place] = True
-    table = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(seen) + low, table[place]
+    offset = values if low == 0 else values - low
+    occurs = np.zeros(high - low + 1, dtype=bool)
+    occurs[offset] = True
+    table = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(occurs) + low, table[offset]
 
 
 def _finish(name: str, codes: Codes, vocabulary: pl.Series, null: Mask) -> Column:
@@ -206,33 +206,33 @@ def _finish(name: str, codes: Codes, vocabulary: pl.Series, null: Mask) -> Colum
 
 
 # ----------------------------------------------------------------
-# Labels that read like a missing value: they may be a class, so nothing is dropped, but somebody is asked.
+# Labels that look like a missing value: they may be a class, so they are kept and a note is shown.
 
-# What R, pandas, Excel, databases and people write where there is nothing; each may also be the name of a class.
+# How R, pandas, Excel, databases and people write a missing value; each may also be the name of a class.
 WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "missing", "-", "--", "–", "—", ".", "?")
 
 
 def reads_like_missing(values: pl.Series) -> pl.Series:
-    """Which of these texts do."""
+    """Return which of these texts look like a missing value."""
     return values.str.strip_chars().str.to_lowercase().is_in(WORDS).fill_null(False)
 
 
 def questions(classes: pl.Series, codes: Codes) -> tuple[str, ...]:
-    """A note that asks for every class that reads like a missing value, with the number of its labels."""
+    """Return a note for every class that looks like a missing value, with the number of its labels."""
     return questions_by_number(classes, np.bincount(codes, minlength=len(classes)))
 
 
-def questions_by_number(classes: pl.Series, times: npt.NDArray[Any]) -> tuple[str, ...]:
-    """The same where it is counted how often each class was said."""
-    if classes.dtype != pl.String or not bool((odd := reads_like_missing(classes)).any()):
+def questions_by_number(classes: pl.Series, counts: npt.NDArray[Any]) -> tuple[str, ...]:
+    """Like `questions`, from the number of labels of each class."""
+    if classes.dtype != pl.String or not bool((is_suspect := reads_like_missing(classes)).any()):
         return ()
-    found = [(classes[code], int(times[code])) for code in odd.arg_true().to_list() if times[code]]
-    return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {asking(name)}" for name, n in found)
+    suspects = [(classes[code], int(counts[code])) for code in is_suspect.arg_true().to_list() if counts[code]]
+    return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {asking(name)}" for name, n in suspects)
 
 
 def asking(name: str) -> str:
-    """What to say of such a name."""
+    """Return the note about such a name."""
     return (
-        f"reads like a missing value; it counts as a class unless you say --missing {name.strip()} "
+        f"reads like a missing value; it counts as a class unless you use --missing {name.strip()} "
         f"(in Python missing=[{name!r}])"
     )

@@ -1,4 +1,4 @@
-"""Which column is which: exact names first, then well-known other names, never a guess between two."""
+"""Map a file's columns to roles: exact names first, then well-known synonyms; ambiguity is an error."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import polars as pl
 
 from ..errors import DataError, ParameterError
 from ..vocabulary import quote
-from .repeats import OF_ROWS, PREDICTED, from_logprob, is_of_rows, row_facts
+from .repeats import PREDICTED, ROW_COLUMNS, from_logprob, is_row_column, row_facts
 
 # ----------------------------------------------------------------
-# Times as seconds: numbers, dates, and the ISO ways to write them.
+# Times as seconds: numbers, dates and ISO timestamps.
 
 
 def seconds(series: pl.Series, where: str) -> npt.NDArray[np.float64]:
-    """Numbers or ISO dates as seconds; a missing time becomes NaN."""
+    """Convert numbers or ISO dates to seconds; a missing time becomes NaN."""
     if series.dtype.is_numeric():
         return series.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     if isinstance(series.dtype, pl.Categorical | pl.Enum | pl.Null):
@@ -35,14 +35,14 @@ def seconds(series: pl.Series, where: str) -> npt.NDArray[np.float64]:
             neither = wrong & numbers.is_null()
             row = int((neither if neither.any() else wrong).arg_true()[0])
             raise DataError(
-                f"{where}, row {row + 1}: {series[row]!r} in column {series.name!r} is no date like "
+                f"{where}, row {row + 1}: {series[row]!r} in column {series.name!r} is not a date like "
                 "2024-12-31T23:59:59Z, and not all are numbers; correct it or name another column"
             )
         series = dates
     if series.dtype in (pl.Date, pl.Datetime):
         micro = (series.cast(pl.Datetime("us")) if series.dtype == pl.Date else series).dt.timestamp("us")
         return (micro.cast(pl.Float64) / 1e6).fill_null(float("nan")).to_numpy()
-    raise DataError(f"{where}: column {series.name!r} of type {series.dtype} is no time; name another column")
+    raise DataError(f"{where}: column {series.name!r} of type {series.dtype} is not a time; name another column")
 
 
 def _dates(series: pl.Series) -> pl.Series:
@@ -64,30 +64,35 @@ KNOWN_AS = {
     "user_id labeler labeller",
     "label": "label response answer annotation vote judgment judgement category verdict choice",
 }
-# Names that are taken only where none of those above is there: a score may also be how sure somebody is, or a number.
+# Synonyms that are used only if none of those above occurs: a score may also be a confidence or a number.
 ALSO_KNOWN_AS = {"label": "rating score grade code value winner ranking"}
 TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct cluster"
 TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
 TRUTH_OPTION = "--truth-columns (or --gold-columns)"
-# Taken when a column has just this name (numbers that are not used unless asked for), and only when they are named.
+# Roles that are read if a column has exactly this name, and roles that are read only if they are named.
 TAKEN, NAMED = ("duration", "confidence", "logprob"), ("weight", "gold", "source", "group", "text", "url")
-ROLES = (*VOTE, "time", *TAKEN, *NAMED, *OF_ROWS, f"{PREDICTED}_*")
+ROLES = (*VOTE, "time", *TAKEN, *NAMED, *ROW_COLUMNS, f"{PREDICTED}_*")
 
 
 def parse_columns(text: str | None, option: str = "--columns", answer: Sequence[str] = ("label",)) -> dict[str, str]:
-    """`task=item,worker=rater` as a mapping from our names to the file's; `answer` are the columns of the answers, of
-    which one that ends in * stands for all that begin like it."""
+    """Parse `task=item,worker=rater` as a mapping from our column names to the file's.
+
+    Args:
+        text: Pairs separated by commas.
+        option: The command-line option, for messages.
+        answer: Columns of the answers; a name that ends in * matches any suffix.
+    """
     roles = TRUTH if option == TRUTH_OPTION else (*ROLES, *(role for role in answer if role not in ROLES))
     mapping: dict[str, str] = {}
     for part in (text or "").split(","):
         if not part.strip():
             continue
-        role, equals, column = (each.strip() for each in part.partition("="))
-        starred = any(known.endswith("*") and role.startswith(known[:-1]) for known in roles)
-        if not equals or not column or not (role in roles or starred):
-            raise ParameterError(f"{option} wants name=column pairs with names among {', '.join(roles)}, got {part!r}")
+        role, equals, column = (piece.strip() for piece in part.partition("="))
+        is_wildcard = any(allowed.endswith("*") and role.startswith(allowed[:-1]) for allowed in roles)
+        if not equals or not column or not (role in roles or is_wildcard):
+            raise ParameterError(f"{option} takes name=column pairs with names among {', '.join(roles)}, got {part!r}")
         if role in mapping:
             raise ParameterError(f"{option} names {role} twice: {mapping[role]!r} and {column!r}; keep one of them")
         mapping[role] = column
@@ -98,34 +103,44 @@ def choose(
     header: Sequence[str],
     mapping: Mapping[str, str] | None,
     where: str,
-    wanted: Sequence[str] = VOTE,
+    required: Sequence[str] = VOTE,
     option: str = "--columns",
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The column of each role, and a note for each that does not have our own name; `option` is how to name them."""
-    known = (*ROLES, *wanted)
+    """Return the column of each role, and notes.
+
+    Args:
+        header: Columns of the file.
+        mapping: Columns that the user named.
+        where: Name of the file, for messages.
+        required: Roles that must have a column.
+        option: The command-line option that names columns, for messages.
+    """
+    roles = (*ROLES, *required)
     for role in mapping or {}:
-        if role not in known and not is_of_rows(role):
-            raise ParameterError(f"columns knows the names {', '.join(dict.fromkeys(known))}, got {role!r}")
-    given = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
-    chosen = {role: given[role] if role in given else _known(role, header, where, wanted, option) for role in wanted}
+        if role not in roles and not is_row_column(role):
+            raise ParameterError(f"columns accepts the names {', '.join(dict.fromkeys(roles))}, got {role!r}")
+    named = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
+    chosen = {
+        role: named[role] if role in named else _known(role, header, where, required, option) for role in required
+    }
     notes: tuple[str, ...] = ()
-    chosen |= {role: column for role, column in given.items() if role not in chosen}
+    chosen |= {role: column for role, column in named.items() if role not in chosen}
     for role, column in chosen.items():
         other = next(r for r, c in chosen.items() if c == column)
         if other != role:
             raise ParameterError(f"{where}: {other} and {role} both point at {column!r}; name two columns")
-    if "worker" in wanted:
+    if "worker" in required:
         free = [c for c in header if c not in chosen.values()]
         times = [c for c in free if c.strip().lower() in TIME_NAMES]
         if "time" not in chosen and len(times) == 1:
             chosen["time"] = times[0]
         elif "time" not in chosen and times:
-            notes += (f"columns {quote(times)} could each be the time; --columns time=NAME takes one",)
+            notes += (f"columns {quote(times)} could each be the time; choose one with --columns time=NAME",)
         chosen |= {role: role for role in TAKEN if role in free and role not in chosen}
-        chosen |= {column: column for column in free if is_of_rows(column) and column not in chosen}
+        chosen |= {column: column for column in free if is_row_column(column) and column not in chosen}
         for role in ("weight", "gold"):
             if role not in chosen and role in free:
-                notes += (f"column {role!r} is left aside; --columns {role}={role} takes it",)
+                notes += (f"column {role!r} is ignored; --columns {role}={role} takes it",)
     renamed = tuple(f"{role} is read from column {column!r}" for role, column in chosen.items() if role != column)
     return chosen, renamed + notes
 
@@ -133,36 +148,36 @@ def choose(
 def _given(role: str, column: str, header: Sequence[str], where: str) -> str:
     if column in header:
         return column
-    found = [c for c in header if c.strip() == column]
-    if len(found) == 1:
-        return found[0]
+    matches = [c for c in header if c.strip() == column]
+    if len(matches) == 1:
+        return matches[0]
     raise DataError(f"{where} has no column {column!r} for the {role}; it has {quote(header, 12)}")
 
 
-def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str], option: str) -> str:
+def _known(role: str, header: Sequence[str], where: str, required: Sequence[str], option: str) -> str:
     if role in header:
         return role
-    found = candidates(role, header, wanted)
-    if len(found) == 1:
-        return found[0]
+    matches = candidates(role, header, required)
+    if len(matches) == 1:
+        return matches[0]
     how = f"{option} {role}=NAME"
-    if found:
-        raise DataError(f"columns {quote(found)} of {where} could each be the {role}; say which: {how}")
-    if "worker" in wanted:
+    if matches:
+        raise DataError(f"columns {quote(matches)} of {where} could each be the {role}; choose one: {how}")
+    if "worker" in required:
         how += ", or --format wide for a table with one column per worker"
     raise DataError(f"{where} has no column for the {role} (columns: {quote(header, 8)}); name it: {how}")
 
 
-def candidates(role: str, header: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The columns that may be meant: by our own name, by the well-known names, by the lesser-known ones."""
+def candidates(role: str, header: Sequence[str], required: Sequence[str]) -> list[str]:
+    """Return the columns that may have a role: by our name, else by well-known synonyms, else by lesser-known ones."""
     tiers = [role, KNOWN_AS.get(role, role), ALSO_KNOWN_AS.get(role, "")]
-    if role == "label" and "worker" not in wanted:
+    if role == "label" and "worker" not in required:
         tiers.insert(1, TRUTH_KNOWN_AS)
     for tier in tiers:
         names = tier.split()
-        found = [c for c in header if c.strip().lower().replace(" ", "_") in names]
-        if found:
-            return found
+        matches = [c for c in header if c.strip().lower().replace(" ", "_") in names]
+        if matches:
+            return matches
     return []
 
 
@@ -171,11 +186,11 @@ def pick(
     mapping: Mapping[str, str] | None,
     where: str,
     missing: Sequence[Any] = (),
-    wanted: Sequence[str] = VOTE,
+    required: Sequence[str] = VOTE,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The columns of a frame under our names, time and weight as numbers, and the notes."""
-    chosen, notes = choose(frame.columns, mapping, where, wanted)
-    columns, more = values(frame, chosen, where, strict=mapping or {}, missing=missing, wanted=wanted)
+    """Return the columns of a frame under our names, time and weight as numbers, and notes."""
+    chosen, notes = choose(frame.columns, mapping, where, required)
+    columns, more = values(frame, chosen, where, strict=mapping or {}, missing=missing, required=required)
     return columns, notes + more
 
 
@@ -186,13 +201,14 @@ def values(
     *,
     strict: Mapping[str, str],
     missing: Sequence[Any] = (),
-    wanted: Sequence[str] = VOTE,
+    required: Sequence[str] = VOTE,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The chosen columns; a number that nobody asked for (`strict`) and nobody can read is left aside with a note.
+    """Return the chosen columns under our names, and notes.
 
-    Where a number is looked for, values in `missing` are none.
+    Columns of numbers that cannot be parsed are ignored with a note, unless the user named them (`strict`). Values in
+    `missing` count as missing numbers.
     """
-    columns: dict[str, Any] = {role: frame[chosen[role]] for role in wanted}
+    columns: dict[str, Any] = {role: frame[chosen[role]] for role in required}
     notes: tuple[str, ...] = ()
     for role in ("time", *TAKEN):
         if role not in chosen:
@@ -204,7 +220,7 @@ def values(
             if role in strict:
                 raise
             what = "time" if role == "time" else "number"
-            notes += (f"column {chosen[role]!r} is no {what} that we can read and is left aside ({error})",)
+            notes += (f"column {chosen[role]!r} cannot be read as a {what} and is ignored ({error})",)
     if "logprob" in columns:
         confidence = from_logprob(columns.pop("logprob"), where)
         columns.setdefault("confidence", confidence)
@@ -212,7 +228,7 @@ def values(
     if facts is not None and "worker" in columns:
         columns["about_rows"] = facts
     if "weight" in chosen:
-        columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in wanted], where)
+        columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in required], where)
     return columns, notes
 
 
@@ -223,25 +239,25 @@ def _without(series: pl.Series, missing: Sequence[Any]) -> pl.Series:
 
 
 def _numbers(series: pl.Series, where: str) -> npt.NDArray[np.float64]:
-    """Numbers; an empty cell is NaN."""
+    """Parse numbers; an empty cell is NaN."""
     text = series if series.dtype.is_numeric() else series.cast(pl.String).str.strip_chars()
     numbers = text.cast(pl.Float64, strict=False)
     wrong = numbers.is_null() & text.is_not_null() & (text.cast(pl.String) != "").fill_null(False)
     if wrong.any():
         row = int(wrong.arg_true()[0])
-        raise DataError(f"{where}, row {row + 1}: {series[row]!r} in column {series.name!r} is no number")
+        raise DataError(f"{where}, row {row + 1}: {series[row]!r} in column {series.name!r} is not a number")
     return numbers.fill_null(float("nan")).to_numpy()
 
 
 def _weights(series: pl.Series, votes: Sequence[pl.Series], where: str) -> npt.NDArray[np.float64]:
-    """Weights as numbers; rows that the ledger drops for lack of a task, worker or label need none."""
+    """Parse weights; rows that are dropped for lack of a task, worker or label need none."""
     text = series if series.dtype.is_numeric() else series.cast(pl.String).str.strip_chars()
     numbers = text.cast(pl.Float64, strict=False)
     good = (numbers.is_finite() & (numbers >= 0)).fill_null(False)
     bad = (~good).arg_true()
     for vote in votes:
-        said = vote.gather(bad).cast(pl.String).str.strip_chars().fill_null("")
-        bad = bad.filter(said != "")
+        answer = vote.gather(bad).cast(pl.String).str.strip_chars().fill_null("")
+        bad = bad.filter(answer != "")
     if len(bad):
         row = int(bad[0])
         raise DataError(

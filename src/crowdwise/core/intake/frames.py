@@ -1,4 +1,4 @@
-"""Tables of other libraries as polars tables, through the Arrow stream that they export."""
+"""Convert tables of other libraries to polars, through the Arrow stream that they export."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..faults import FAULTS, first_line
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
-    """pandas, polars, pyarrow, duckdb, a mapping of columns, or whatever exports an Arrow stream."""
+    """Convert a table to polars: pandas, pyarrow, duckdb, a mapping of columns, or any export of an Arrow stream."""
     if isinstance(frame, pl.DataFrame):
         return frame
     try:
@@ -45,16 +45,16 @@ def _column(name: str, values: Any) -> pl.Series:
     try:
         return pl.Series(name, cells, strict=True)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        # A column that is none of ours may hold anything; one that is ours is refused by its name later on.
+        # A column that is not used may hold anything; one that is used is refused by its name later.
         return pl.Series(name, cells, dtype=pl.Object)
 
 
 def _from_pandas(frame: Any) -> pl.DataFrame:
-    # pandas exports its Arrow stream only with pyarrow installed; column by column it is the same with and without.
+    # pandas exports its Arrow stream only with pyarrow installed; column by column works with and without it.
     if not hasattr(frame, "columns"):
         raise DataError("a pandas DataFrame was expected, got a Series; pass a frame with task, worker, label")
     if len(set(map(str, frame.columns))) < len(frame.columns):
-        raise DataError(f"the frame has two columns of one name: {list(frame.columns)}; rename one of them")
+        raise DataError(f"the frame has two columns with the same name: {list(frame.columns)}; rename one of them")
     return pl.DataFrame([_pandas_column(str(name), frame[name]) for name in frame.columns])
 
 
@@ -72,5 +72,5 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
         return pl.Series(name, values, nan_to_null=True)
     if values.dtype.kind in "OU":
         null = np.asarray(column.isna())
-        values = [None if gone else cell for cell, gone in zip(values.tolist(), null.tolist(), strict=True)]
+        values = [None if is_null else cell for cell, is_null in zip(values.tolist(), null.tolist(), strict=True)]
     return _column(name, values)

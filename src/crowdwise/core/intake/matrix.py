@@ -1,4 +1,4 @@
-"""A table with one row a task and one column a worker as three columns."""
+"""Convert wide tables (one row per task, one column per worker) to columns task, worker, label."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Melted = tuple[pl.Series, pl.Series, pl.Series, pl.Series, pl.Series, tuple[str,
 
 
 def melt(matrix: Any, tasks: Any, workers: Any, missing: Any) -> Melted:
-    """(task, worker, label) columns of the filled cells, and all tasks and workers."""
+    """Return the columns task, worker, label of the filled cells, all tasks, all workers, and notes."""
     cells, n_tasks, names = _cells(matrix)
     n_workers = len(names)
     all_tasks = pl.Series("task", np.arange(n_tasks)) if tasks is None else as_series(tasks, "task")
@@ -27,18 +27,18 @@ def melt(matrix: Any, tasks: Any, workers: Any, missing: Any) -> Melted:
     filled = cells.is_not_null()
     for value in missing if isinstance(missing, list | tuple) else (missing,):
         filled &= ~_equals(cells, value)
-    at = filled.arg_true().to_numpy()
-    label = cells.gather(at).rename("label")
+    positions = filled.arg_true().to_numpy()
+    label = cells.gather(positions).rename("label")
     notes = (
         f"a wide table of {n_tasks} tasks × {n_workers} workers; {len(cells) - len(label)} of {len(cells)} cells "
         "are empty",
     )
-    worker, task = np.divmod(at, n_tasks) if n_tasks else (at, at)
+    worker, task = np.divmod(positions, n_tasks) if n_tasks else (positions, positions)
     return all_tasks.gather(task), all_workers.gather(worker), label, all_tasks, all_workers, notes
 
 
 def snorkel_classes(matrix: npt.NDArray[Any], cardinality: int | None) -> range:
-    """The classes of Snorkel's label matrix, after a look at what it holds."""
+    """Return the classes of Snorkel's label matrix, which is validated."""
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
         raise DataError(f"L must be a matrix of integers, got {matrix.dtype} with shape {matrix.shape}")
     if matrix.size and matrix.min() < -1:
@@ -46,8 +46,8 @@ def snorkel_classes(matrix: npt.NDArray[Any], cardinality: int | None) -> range:
     top = int(matrix.max()) + 1 if matrix.size else 0
     if cardinality is not None and top > cardinality:
         raise DataError(f"L holds class {top - 1} but cardinality is {cardinality}")
-    if cardinality is None and top > 1 << 16:  # all classes below are taken to exist: a stray number fills memory
-        raise DataError(f"L holds class {top - 1:,}; number the classes from 0 up, or say their cardinality")
+    if cardinality is None and top > 1 << 16:  # all smaller classes exist too: a stray number would fill the memory
+        raise DataError(f"L holds class {top - 1:,}; number the classes from 0 up, or pass their cardinality")
     return range(top if cardinality is None else cardinality)
 
 
@@ -58,12 +58,12 @@ def _check_names(what: str, names: pl.Series, size: int) -> None:
         row = int(names.is_null().arg_true()[0])
         raise DataError(f"{what} {row + 1} of the wide table has no name; give it one")
     if names.is_duplicated().any():
-        twice = names.filter(names.is_duplicated())[0]
-        raise DataError(f"{what} {twice!r} stands twice in the wide table; each {what} needs a name of its own")
+        repeated = names.filter(names.is_duplicated())[0]
+        raise DataError(f"{what} {repeated!r} occurs more than once in the wide table; names must be unique")
 
 
 def _cells(matrix: Any) -> tuple[pl.Series, int, list[Any]]:
-    """All cells, worker by worker, in one type, so that one value has one name in every column."""
+    """Return all cells, worker by worker, in one type, so that a value has the same name in every column."""
     if isinstance(matrix, list | tuple):
         matrix = _as_array(matrix)
     if isinstance(matrix, np.ndarray):
@@ -88,7 +88,7 @@ def _as_array(rows: Sequence[Any]) -> Any:
 def _stack(columns: list[pl.Series]) -> pl.Series:
     coded = [as_series(c, "label") for c in columns]
     if any(c.dtype.is_float() and new.dtype == pl.String for c, new in zip(columns, coded, strict=True)):
-        # Halves in one column: whole numbers in the others are then written like them, 1.0 and not 1.
+        # One column has fractions: whole numbers in the others are then written alike, 1.0 and not 1.
         coded = [
             c.cast(pl.Float64).fill_nan(None).cast(pl.String) if c.dtype.is_numeric() else new
             for c, new in zip(columns, coded, strict=True)
@@ -99,7 +99,7 @@ def _stack(columns: list[pl.Series]) -> pl.Series:
 
 
 def _equals(cells: pl.Series, missing: Any) -> pl.Series:
-    """Which cells hold the value that stands for an empty one."""
+    """Return which cells hold the value for a missing label."""
     none = pl.repeat(False, len(cells), eager=True)
     if missing is None or isinstance(missing, bool) != (cells.dtype == pl.Boolean):
         return none

@@ -50,9 +50,9 @@ class Stats(Additive):
 
 def n_threads() -> int:
     """How many threads the compiled kernels use: CROWDWISE_THREADS, else the cores this process may use."""
-    wish = os.environ.get("CROWDWISE_THREADS", "")
-    if wish.isdigit() and int(wish) > 0:
-        return int(wish)
+    setting = os.environ.get("CROWDWISE_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -121,11 +121,11 @@ def pays_to_compile(rows: LabelRows) -> bool:
 @contextmanager
 def many_fits() -> Iterator[None]:
     """Within it the compiled kernels are taken for smaller data too: a dozen fits pay for their import sooner."""
-    before = _share.set(MANY_FITS)
+    token = _share.set(MANY_FITS)
     try:
         yield
     finally:
-        _share.reset(before)
+        _share.reset(token)
 
 
 def accumulate(space: Workspace, theta: F8, prior: F8) -> tuple[Stats, float]:
@@ -134,7 +134,7 @@ def accumulate(space: Workspace, theta: F8, prior: F8) -> tuple[Stats, float]:
     if space.compiled:
         return _compiled_pass(space, theta, prior, None)
     posterior, total = plain.e_step(space.shard, np.maximum(theta, FLOOR), np.maximum(prior, FLOOR), space.gold)
-    space.memory.leave(posterior)
+    space.memory.store(posterior)
     return plain.stats(space.shard, posterior), total
 
 
@@ -173,7 +173,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
             for i, (lo, hi) in enumerate(chunks)
         ]
     else:
-        q = space.memory.room((shard.n_tasks, k))
+        q = space.memory.buffer((shard.n_tasks, k))
         step, table = compiled.sweep(weight, k, theta, FLOOR)
         base = compiled.prior_for(weight, k, prior, FLOOR)
         jobs = [
@@ -182,6 +182,6 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
         ]
     totals = shared_pool(step, jobs)
     if posterior is None:
-        space.memory.leave(q)
+        space.memory.store(q)
     counts = compiled.ordered_sum(tables).reshape(shard.n_workers, k, k)
     return Stats(counts, masses.sum(axis=0)), float(sum(totals))

@@ -49,14 +49,14 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                 ahead = np.int64(cell[min(e + _AHEAD, end)]) * K
                 prefetch_row(theta, ahead, K)
                 prefetch_row(counts, ahead, K)
-            known = gold.size > 0 and gold[i] < K
-            even = True
+            is_gold = gold.size > 0 and gold[i] < K
+            unweighted = True
             if weight.size:
                 for e in range(first, last):
-                    even = even and weight[e] == 1.0
-            if even and last - first <= _BLOCK:
+                    unweighted = unweighted and weight[e] == 1.0
+            if unweighted and last - first <= _BLOCK:
                 norm = product_row(s, prior, theta, cell, first, last, K)
-                if known:
+                if is_gold:
                     total += log(s[gold[i]])
                 elif norm < 1e-100:
                     total += log(norm)
@@ -71,7 +71,7 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                     s[k] = prior[k]
                     logs[k] = 0.0
                 for e in range(first, last):
-                    if even or weight[e] == 1.0:
+                    if unweighted or weight[e] == 1.0:
                         scale_row(s, theta, np.int64(cell[e]) * K, K)
                     else:
                         start = np.int64(cell[e]) * K
@@ -87,15 +87,15 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                 for k in range(K):
                     s[k] = exp(logs[k] - top)
                     norm += s[k]
-                total += logs[gold[i]] if known else top + log(norm)
+                total += logs[gold[i]] if is_gold else top + log(norm)
             scale = 1.0 / norm
-            if known:
+            if is_gold:
                 for k in range(K):
                     s[k] = 0.0
                 s[gold[i]] = scale = 1.0
             finish_row(s, scale, q, np.int64(i) * K, mass, K)
             for e in range(first, last):
-                if even or weight[e] == 1.0:
+                if unweighted or weight[e] == 1.0:
                     add_row(counts, np.int64(cell[e]) * K, s, K)
                 else:
                     start = np.int64(cell[e]) * K

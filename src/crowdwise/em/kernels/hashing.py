@@ -13,12 +13,12 @@ _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 @njit(cache=True, nogil=True)
 def fnv_splitmix(data, lengths, out):
     """out[i]: FNV-1a of the i-th text, whose bytes follow those of the one before, through splitmix64's finaliser."""
-    at = 0
+    start = 0
     for i in range(len(lengths)):
         x = _BASIS
-        for j in range(at, at + lengths[i]):
+        for j in range(start, start + lengths[i]):
             x = (x ^ np.uint64(data[j])) * _PRIME
-        at += lengths[i]
+        start += lengths[i]
         x = (x ^ (x >> _S30)) * _FIRST
         x = (x ^ (x >> _S27)) * _SECOND
         out[i] = x ^ (x >> _S31)

@@ -17,39 +17,39 @@ F8 = npt.NDArray[np.float64]
 
 @dataclass(eq=False)
 class Memory:
-    """`last` is overwritten by the next pass, `kept` is not; `under` and `kept_under` are their parameters."""
+    """Posteriors of a shard: `last` is overwritten by the next pass, `saved` is not; `..._params` made them."""
 
     last: F8 | None = None
-    under: object = None
-    kept: F8 | None = None
-    kept_under: object = None
-    held: dict[object, Any] = field(default_factory=dict)  # anything else, by whom it belongs to
+    last_params: object = None
+    saved: F8 | None = None
+    saved_params: object = None
+    cache: dict[object, Any] = field(default_factory=dict)  # other results, by the object that owns them
 
-    def room(self, shape: tuple[int, ...]) -> F8:
+    def buffer(self, shape: tuple[int, ...]) -> F8:
         """An array for the next posterior: fresh memory for each would cost a tenth of the pass."""
         if self.last is not None and self.last.shape == shape:
             return self.last
         return np.empty(shape)
 
-    def leave(self, posterior: F8) -> None:
+    def store(self, posterior: F8) -> None:
         """What a pass made; by whom, the one who ran it may add (`under`)."""
-        self.last, self.under = posterior, None
+        self.last, self.last_params = posterior, None
 
     def take(self) -> F8:
         """What the last pass left, for good: later passes write elsewhere."""
         assert self.last is not None, "no pass has left a posterior"
-        posterior, self.last, self.under = self.last, None, None
+        posterior, self.last, self.last_params = self.last, None, None
         return posterior
 
     def recall(self, params: object) -> F8 | None:
         """The posterior under these very parameters, where it is still here; it is yours, and forgotten here."""
-        if self.last is not None and self.under is params:
+        if self.last is not None and self.last_params is params:
             return self.take()
-        if self.kept is None or self.kept_under is not params:
+        if self.saved is None or self.saved_params is not params:
             return None
-        posterior, self.kept, self.kept_under = self.kept, None, None
+        posterior, self.saved, self.saved_params = self.saved, None, None
         return posterior
 
     def keep(self, params: object, posterior: F8) -> None:
         """Hold this posterior until it is asked for, or another is kept."""
-        self.kept, self.kept_under = posterior, params
+        self.saved, self.saved_params = posterior, params

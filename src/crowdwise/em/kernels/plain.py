@@ -25,9 +25,9 @@ def e_step(shard: LabelRows, theta: F8, prior: F8, gold: npt.NDArray[np.int32] |
     score = np.log(prior) + segment_sum(votes, shard.task_offsets)
     posterior, norm = normalise_rows(score)
     if gold is not None:
-        known = np.flatnonzero(gold < k)
-        norm[known] = score[known, gold[known]]
-        posterior[known] = np.eye(k)[gold[known]]
+        gold_tasks = np.flatnonzero(gold < k)
+        norm[gold_tasks] = score[gold_tasks, gold[gold_tasks]]
+        posterior[gold_tasks] = np.eye(k)[gold[gold_tasks]]
     return posterior, float(norm.sum())
 
 

@@ -24,10 +24,10 @@ def scale_row(typing_context, row, source, start, k):  # noqa: ARG001
 
     def generate(context, builder, signature, args):
         zero = ir.Constant(ir.IntType(64), 0)
-        into = _row(context, builder, signature.args[0], args[0], zero, n)
-        by = _row(context, builder, signature.args[1], args[1], args[2], n)
-        product = builder.fmul(builder.load(into, align=8), builder.load(by, align=8))
-        builder.store(product, into, align=8)
+        target = _row(context, builder, signature.args[0], args[0], zero, n)
+        factor = _row(context, builder, signature.args[1], args[1], args[2], n)
+        product = builder.fmul(builder.load(target, align=8), builder.load(factor, align=8))
+        builder.store(product, target, align=8)
         return context.get_dummy_value()
 
     return types.void(row, source, types.int64, k), generate
@@ -40,9 +40,9 @@ def add_row(typing_context, table, start, row, k):  # noqa: ARG001
 
     def generate(context, builder, signature, args):
         zero = ir.Constant(ir.IntType(64), 0)
-        into = _row(context, builder, signature.args[0], args[0], args[1], n)
-        what = _row(context, builder, signature.args[2], args[2], zero, n)
-        builder.store(builder.fadd(builder.load(into, align=8), builder.load(what, align=8)), into, align=8)
+        target = _row(context, builder, signature.args[0], args[0], args[1], n)
+        addend = _row(context, builder, signature.args[2], args[2], zero, n)
+        builder.store(builder.fadd(builder.load(target, align=8), builder.load(addend, align=8)), target, align=8)
         return context.get_dummy_value()
 
     return types.void(table, types.int64, row, k), generate
@@ -56,9 +56,9 @@ def _prefetch(context, builder, array_type, array, start, offsets):
     fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
     data = context.make_array(array_type)(context, builder, array).data
     row = builder.bitcast(builder.gep(data, [start]), byte)
-    for at in offsets:
-        where = builder.gep(row, [ir.Constant(ir.IntType(64), at)])
-        builder.call(fetch, [where, flag(0), flag(3), flag(1)])
+    for offset in offsets:
+        address = builder.gep(row, [ir.Constant(ir.IntType(64), offset)])
+        builder.call(fetch, [address, flag(0), flag(3), flag(1)])
 
 
 @intrinsic(prefer_literal=True)
@@ -91,7 +91,7 @@ def product_row(typing_context, row, prior, table, cell, first, last, k):  # noq
     n = k.literal_value
 
     def generate(context, builder, signature, args):
-        into, base, table, cell, first, last = args[:6]
+        target, base, table, cell, first, last = args[:6]
         kinds = signature.args
         zero = ir.Constant(ir.IntType(64), 0)
         vector = ir.VectorType(ir.DoubleType(), n)
@@ -100,11 +100,11 @@ def product_row(typing_context, row, prior, table, cell, first, last, k):  # noq
         builder.store(builder.load(_row(context, builder, kinds[1], base, zero, n), align=8), product, align=8)
         cells = context.make_array(kinds[3])(context, builder, cell).data
         with cgutils.for_range_slice(builder, first, last, ir.Constant(ir.IntType(64), 1), ir.IntType(64)) as (e, _):
-            at = builder.sext(builder.load(builder.gep(cells, [e])), ir.IntType(64))
-            by = _row(context, builder, kinds[2], table, builder.mul(at, ir.Constant(ir.IntType(64), n)), n)
-            builder.store(builder.fmul(builder.load(product, align=8), builder.load(by, align=8)), product, align=8)
+            cell_index = builder.sext(builder.load(builder.gep(cells, [e])), ir.IntType(64))
+            factor = _row(context, builder, kinds[2], table, builder.mul(cell_index, ir.Constant(ir.IntType(64), n)), n)
+            builder.store(builder.fmul(builder.load(product, align=8), builder.load(factor, align=8)), product, align=8)
         done = builder.load(product, align=8)
-        builder.store(done, _row(context, builder, kinds[0], into, zero, n), align=8)
+        builder.store(done, _row(context, builder, kinds[0], target, zero, n), align=8)
         parts = [builder.extract_element(done, ir.Constant(ir.IntType(32), i)) for i in range(n)]
         while len(parts) > 1:
             pairs = [builder.fadd(x, y) for x, y in zip(parts[::2], parts[1::2], strict=False)]

@@ -1,1 +1,1 @@
-"""Gaps between groups, fair labels and fair loads."""
+"""Fairness between groups of tasks and of workers."""

@@ -1,4 +1,4 @@
-"""assignment: whom to give how many tasks of which group, so that no group gets worse labels than another."""
+"""Assignment of labels to workers by group, so that no group of tasks gets worse labels than another."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.votes import Votes
 from ..guarantee.gold import place
-from ..guarantee.verdicts import verdicts
-from .cells import cells
+from ..guarantee.verdicts import as_verdicts
+from .group_counts import count_groups
 from .maths import by_group, fair_assignment
 from .workers import worker_counts
 
 
 @dataclass(frozen=True)
-class Loads:
-    """`table` (worker, group, labels, accuracy), each group's mean accuracy, and the smallest gap that can be had."""
+class AssignmentPlan:
+    """Labels per worker and group, mean accuracy of each group, and the smallest achievable gap."""
 
     table: pl.DataFrame
     accuracy: dict[str, float]
@@ -29,31 +29,43 @@ class Loads:
 
 def assign(
     votes: Votes[Any], *, gold: Any, groups: Any, per_task: float = 3, load: int | None = None, within: float = 0.02
-) -> Loads:
-    """Labels of each group for each worker by their accuracy there, as gold shows it (shrunk to their own mean).
+) -> AssignmentPlan:
+    """Assign labels of each group to workers by their accuracy there according to gold (shrunk to their overall
+    accuracy).
 
-    `per_task` labels are wanted of each task; nobody gives more than `load`. Where mean accuracies of groups cannot
-    be brought within `within`, the smallest gap is taken and named.
+    Args:
+        votes: Votes of the workers.
+        gold: Known labels.
+        groups: Group of each task.
+        per_task: Labels needed per task.
+        load: Maximum number of labels of one worker.
+        within: Highest difference between the mean accuracies of groups; if it cannot be met, the smallest possible
+            one.
+
+    Returns:
+        The assignment.
     """
     if not 0 <= within <= 1:
         raise ParameterError(f"within must be from 0 to 1, got {within}")
-    sample, found = place(gold, verdicts(votes), votes.about_workers)
-    of = cells(found, groups, sample)
-    counts = worker_counts(votes, of)
+    sample, verdicts = place(gold, as_verdicts(votes), votes.about_workers)
+    counts_by_group = count_groups(verdicts, groups, sample)
+    counts = worker_counts(votes, counts_by_group)
     shrunk, _ = by_group(counts)
     true = counts.sum(axis=(0, 3)) + 1
     prior = true / true.sum(axis=1, keepdims=True)  # group, true
     accuracy = np.einsum("mzkk,zk->mz", shrunk, prior)
-    tasks = of.tasks.sum(axis=1)
-    most = np.full(votes.n_workers, float(load) if load else float(per_task * tasks.sum()))
+    tasks = counts_by_group.tasks.sum(axis=1)
+    max_labels = np.full(votes.n_workers, float(load) if load else float(per_task * tasks.sum()))
     try:
-        made = fair_assignment(accuracy, tasks, per_task, most, within)
+        assignment = fair_assignment(accuracy, tasks, per_task, max_labels, within)
     except ValueError as error:
         raise DataError(f"{error}; raise --load or ask for fewer labels a task") from None
-    w, z = np.nonzero(made.labels > 1e-6)
-    names = [str(name) for name in of.names]
+    w, z = np.nonzero(assignment.labels > 1e-6)
+    names = [str(name) for name in counts_by_group.names]
     table = pl.DataFrame({
         "worker": votes.workers.gather(w), "group": pl.Series(names).gather(z),
-        "labels": made.labels[w, z], "accuracy": accuracy[w, z],
+        "labels": assignment.labels[w, z], "accuracy": accuracy[w, z],
     })  # fmt: skip
-    return Loads(table, dict(zip(names, made.accuracy.tolist(), strict=True)), made.within, made.smallest)
+    return AssignmentPlan(
+        table, dict(zip(names, assignment.accuracy.tolist(), strict=True)), assignment.within, assignment.smallest
+    )

@@ -1,4 +1,4 @@
-"""Labels whose rates differ little between groups: a linear programme over cells, drawn by hashes of task ids."""
+"""Labels whose rates differ little between groups: a linear program over cells, sampled by hashes of task ids."""
 
 from __future__ import annotations
 
@@ -10,43 +10,46 @@ import numpy.typing as npt
 import polars as pl
 
 from ..guarantee.gold import hashed
-from .cells import Cells, cells, confidence_cells
 from .gaps import gap_tables
+from .group_counts import GroupCounts, confidence_cells, count_groups
 from .maths import fair_labels
 
 F8 = npt.NDArray[np.float64]
 Target = Literal["parity", "opportunity", "odds"]
 
 
-def labels_fair(
-    of: Cells, target: Target, within: float, seed: int, level: float, new: bool, rng: np.random.Generator
+def fair_label_table(
+    counts_: GroupCounts, target: Target, within: float, seed: int, level: float, new: bool, rng: np.random.Generator
 ) -> tuple[pl.DataFrame, pl.DataFrame, tuple[float, float]]:
-    """(task, label, fair label; the gaps afterwards; expected accuracy before and after)."""
-    cell, size, chances, owner = confidence_cells(of)
-    found = fair_labels(size, chances, owner, target, within)
-    code = dealt(found.x[cell], hashed(of.found.tasks, seed))
-    before = float((size * chances[np.arange(len(size)), _verdict(of, cell, len(size))]).sum() / size.sum())
-    names = of.found.classes.cast(pl.String)
+    """Return (task, label, fair label; the gaps afterwards; expected accuracy before and after)."""
+    cell, size, chances, cell_group = confidence_cells(counts_)
+    solution = fair_labels(size, chances, cell_group, target, within)
+    code = draw_labels(solution.x[cell], hashed(counts_.verdicts.tasks, seed))
+    before = float((size * chances[np.arange(len(size)), _verdict(counts_, cell, len(size))]).sum() / size.sum())
+    names = counts_.verdicts.classes.cast(pl.String)
     table = pl.DataFrame({
-        "task": of.found.tasks, "group": pl.Series([str(n) for n in of.names]).gather(of.group),
-        "label": names.gather(of.found.label), "fair": names.gather(code),
-        "share": found.x[cell, code],
+        "task": counts_.verdicts.tasks, "group": pl.Series([str(n) for n in counts_.names]).gather(counts_.group),
+        "label": names.gather(counts_.verdicts.label), "fair": names.gather(code),
+        "share": solution.x[cell, code],
     })  # fmt: skip
-    moved = replace(of.found, label=code, about=None)
-    groups = {str(t): str(of.names[g]) for t, g in zip(of.found.tasks.to_list(), of.group.tolist(), strict=True)}
-    after, _ = gap_tables(cells(moved, groups, of.gold), level, new, rng)
-    return table, after, (before, found.accuracy)
+    relabelled = replace(counts_.verdicts, label=code, about=None)
+    groups = {
+        str(t): str(counts_.names[g])
+        for t, g in zip(counts_.verdicts.tasks.to_list(), counts_.group.tolist(), strict=True)
+    }
+    after, _ = gap_tables(count_groups(relabelled, groups, counts_.gold), level, new, rng)
+    return table, after, (before, solution.accuracy)
 
 
-def dealt(share: F8, luck: F8) -> npt.NDArray[np.int64]:
-    """A class for each task: share[task, class] is its chance, luck[task] from 0 to 1 settles it."""
+def draw_labels(share: F8, hash_value: F8) -> npt.NDArray[np.int64]:
+    """Return a class for each task: share[task, class] is its probability, hash_value[task] in 0..1 selects it."""
     edge = np.cumsum(share, axis=1)
     edge[:, -1] = np.inf
-    return np.asarray((edge <= luck[:, None]).sum(axis=1))
+    return np.asarray((edge <= hash_value[:, None]).sum(axis=1))
 
 
-def _verdict(of: Cells, cell: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
-    """The verdict of each cell."""
+def _verdict(counts: GroupCounts, cell: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """Return the verdict of each cell."""
     out = np.zeros(n, dtype=np.int64)
-    out[cell] = of.found.label
+    out[cell] = counts.verdicts.label
     return out

@@ -1,4 +1,4 @@
-"""fairness: gaps between groups of tasks, workers' own gaps, groups of raters, and labels that keep gaps small."""
+"""`fairness`: gaps between groups of tasks, gaps of single workers, groups of raters, and labels with small gaps."""
 
 from __future__ import annotations
 
@@ -12,24 +12,35 @@ from ...core.errors import ParameterError
 from ...core.votes import Votes
 from ..guarantee.gold import place
 from ..guarantee.sampling import check_random, settle
-from ..guarantee.verdicts import verdicts
-from .cells import cells
+from ..guarantee.verdicts import as_verdicts
 from .gaps import gap_tables
-from .labels import Target, labels_fair
+from .group_counts import count_groups
+from .labels import Target, fair_label_table
 from .workers import rater_table, worker_table
 
 NO_GOLD = (
-    "without gold only the shares of labels are known; workers are held against the labels themselves, and their gaps "
+    "without gold only the shares of labels are known; workers are compared with the labels themselves, and their gaps "
     "are lower bounds"
 )
 
 
 @dataclass(frozen=True)
 class Fairness:
-    """`gaps` between every two groups, `rates` of each group, `workers` and `raters` where they can be judged.
+    """Result of `fairness`.
 
-    `labels` are the fair ones where a target was given (they never replace the labels), `after` the gaps that they
-    have; `expected` the accuracy before and after, as the programme expects it.
+    Attributes:
+        gaps: Gap of each measure and class between every two groups.
+        rates: Rates of each group.
+        workers: Gaps of single workers.
+        raters: Comparison of groups of raters.
+        labels: Fair labels, if a target was given; they never replace the labels.
+        after: Gaps of the fair labels.
+        expected: Accuracy before and after, as expected by the linear program.
+        strength: Strength of the shrinkage of workers' gaps.
+        target: The target of the fair labels.
+        within: Highest difference of rates allowed by the target.
+        n_gold: Number of gold labels.
+        notes: Notes for the reader.
     """
 
     gaps: pl.DataFrame
@@ -48,14 +59,14 @@ class Fairness:
     @property
     def largest(self) -> pl.DataFrame:
         """The largest gap of each measure and class: max - min over the groups."""
-        found = self.gaps.filter(pl.col("gap").is_not_null()).with_columns(pl.col("gap").abs().alias("size"))
-        best = found.sort("size", descending=True, maintain_order=True).unique(
+        gaps = self.gaps.filter(pl.col("gap").is_not_null()).with_columns(pl.col("gap").abs().alias("size"))
+        largest = gaps.sort("size", descending=True, maintain_order=True).unique(
             ["measure", "class"], maintain_order=True
         )
-        return best.drop("size")
+        return largest.drop("size")
 
     def files(self) -> dict[str, pl.DataFrame]:
-        """What is written, by name."""
+        """Return the tables by file name."""
         out = {"gaps.csv": self.gaps, "rates.csv": self.rates, "workers_gaps.csv": self.workers}
         if len(self.raters):
             out["raters.csv"] = self.raters
@@ -66,7 +77,7 @@ class Fairness:
         return out
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         tables = {name.removesuffix(".csv"): table.to_dicts() for name, table in self.files().items()}
         return {
             **tables, "target": self.target, "within": self.within, "n_gold": self.n_gold,
@@ -84,16 +95,28 @@ def fairness(
     within: float = 0.02,
     level: float = 0.95,
     sampling: Any = "random",
-    for_: str = "new",
+    population: str = "new",
     votes: Votes[Any] | None = None,
     seed: int = 0,
 ) -> Fairness:
-    """Are labels as good for one group of tasks as for another, and do groups of raters answer differently?
+    """Compare the quality of labels between groups of tasks, and the answers of groups of raters.
 
-    `groups` and `worker_groups` are tables or mappings task (worker) to group, or columns of what is known of them.
-    Shares of labels need no gold; recall, false rate and accuracy do, drawn at random. `target` "parity",
-    "opportunity" (recall) or "odds" (recall and false rate) also finds labels whose rates differ by at most `within`.
-    Intervals are for new tasks of this kind, or for_="these".
+    Args:
+        given: A result, or votes.
+        groups: Table or mapping task to group, or a column of what is known about the tasks.
+        gold: Known labels of tasks drawn at random; needed for recall, false rate and accuracy, not for label shares.
+        worker_groups: The same for the workers.
+        target: "parity", "opportunity" (recall) or "odds" (recall and false rate): also find labels whose rates differ
+            by at most `within`.
+        within: Highest difference of rates for the target.
+        level: Level of the intervals.
+        sampling: How the gold was drawn, or a `Draw`.
+        population: Whether intervals are for "new" tasks of this kind or for "these" tasks.
+        votes: The votes behind a result.
+        seed: Seed of intervals and tests.
+
+    Returns:
+        The gaps, rates and comparisons.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=200, workers=8, seed=1)
@@ -108,31 +131,33 @@ def fairness(
     if target not in (None, "parity", "opportunity", "odds"):
         raise ParameterError(f"target must be parity, opportunity or odds, got {target!r}")
     votes = given if isinstance(given, Votes) else votes
-    found = verdicts(given, votes)
-    if found.value is not None:
-        raise ParameterError("fairness is for classes; numbers have none")
+    verdicts = as_verdicts(given, votes)
+    if verdicts.value is not None:
+        raise ParameterError("fairness works on classes, not on numbers")
     sample = None
     notes: list[str] = []
     if gold is not None:
-        sample, found = place(gold, found, None if votes is None else votes.about_workers)
-        how, sample, notes = settle(sampling, sample, found)
-        if how == "random":
-            check_random(sample, found)
+        sample, verdicts = place(gold, verdicts, None if votes is None else votes.about_workers)
+        design, sample, notes = settle(sampling, sample, verdicts)
+        if design == "random":
+            check_random(sample, verdicts)
     else:
         notes.append(NO_GOLD)
     rng = np.random.default_rng([seed, 0xFA1])
-    of = cells(found, groups, sample)
-    gap_table, rate_table = gap_tables(of, level, for_ == "new", rng)
-    workers, strength = worker_table(votes, of, rng) if votes is not None else (pl.DataFrame(), None)
+    counts_by_group = count_groups(verdicts, groups, sample)
+    gap_table, rate_table = gap_tables(counts_by_group, level, population == "new", rng)
+    workers, strength = worker_table(votes, counts_by_group, rng) if votes is not None else (pl.DataFrame(), None)
     raters = pl.DataFrame()
     if worker_groups is not None:
         if votes is None:
-            raise ParameterError("groups of raters need the votes; pass votes=")
-        raters = rater_table(votes, of, worker_groups, rng)
+            raise ParameterError("worker_groups needs the votes; pass votes=")
+        raters = rater_table(votes, counts_by_group, worker_groups, rng)
     labels, after, expected = None, None, None
     if target is not None:
-        labels, after, expected = labels_fair(of, target, within, seed, level, for_ == "new", rng)
-    n_gold = 0 if of.gold is None else len(of.gold)
+        labels, after, expected = fair_label_table(
+            counts_by_group, target, within, seed, level, population == "new", rng
+        )
+    n_gold = 0 if counts_by_group.gold is None else len(counts_by_group.gold)
     return Fairness(
         gap_table, rate_table, workers, raters, labels, after, expected, strength, target, within, n_gold, tuple(notes)
     )

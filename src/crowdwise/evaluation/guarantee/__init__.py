@@ -1,1 +1,1 @@
-"""Estimates with valid intervals and labels with a guaranteed error rate, from verdicts and gold."""
+"""Estimates with intervals and guarantees from few gold labels."""

@@ -1,4 +1,4 @@
-"""accept: as many tasks as can do without a person, few of them wrong, with a promised probability."""
+"""`accept`: accept as many labels without human review as a guarantee allows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.result import versions
 from ...core.votes import Votes
-from . import sequential as walks
-from .certificate import Certificate, Part, Rung, batch_of
+from . import sequential
+from .certificate import Certificate, GroupTest, LadderStep, batch_of
 from .gold import Gold, blind_to, fingerprint, gold_tasks, not_used_to_fit, place
+from .order import Surest, ordered, split_fit
 from .sampling import check_random, settle
 from .sequential import no_error_seen
-from .standing import Surest, ordered, split_fit
-from .verdicts import Verdicts, fitted, verdicts
+from .verdicts import Verdicts, as_verdicts, fitted
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -28,7 +28,13 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Acceptance:
-    """`accepted` (task, label, confidence, by) needs nobody, `ask` are the tasks for people, most useful first."""
+    """Result of `accept`.
+
+    Attributes:
+        accepted: Accepted tasks: task, label, confidence, by.
+        ask: Tasks for human review, least confident first.
+        certificate: What is guaranteed.
+    """
 
     accepted: pl.DataFrame
     ask: pl.DataFrame
@@ -36,14 +42,14 @@ class Acceptance:
 
     @property
     def share(self) -> float:
-        """Share of all tasks that are accepted unseen or checked."""
+        """Share of all tasks that are accepted, checked tasks included."""
         n = len(self.accepted) + len(self.ask)
         return len(self.accepted) / n if n else 0.0
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What is promised."""
+class PromiseTerms:
+    """The guarantee that is asked for."""
 
     error: float = 0.05
     risk: float = 0.1
@@ -61,11 +67,11 @@ class Terms:
         if self.guarantee not in ("high", "mean"):
             raise ParameterError(f"guarantee must be high or mean, got {self.guarantee!r}")
         if self.guarantee == "mean" and self.of != "all":
-            raise ParameterError('a guarantee in the mean speaks of all tasks; say of="all" (--of all)')
+            raise ParameterError('a guarantee in the mean is about all tasks; give of="all" (--of all)')
         if not 1 <= self.look <= self.looks:
             raise ParameterError(
-                f"this is look {self.look} at the gold and {self.looks} was planned; plan several from the first one "
-                "(--looks N), or certify with gold that was never looked at, in another folder"
+                f"this is look {self.look} at the gold and {self.looks} was planned; plan several looks from the start "
+                "(--looks N), or certify with fresh gold in another folder"
             )
 
 
@@ -87,14 +93,35 @@ def accept(
     made: str | None = None,
     surest: Surest = "auto",
 ) -> Acceptance:
-    """Which tasks need no person. Promise: with probability 1 - risk over the drawing of the gold, at most a share
-    `error` of the accepted tasks that nobody checked are wrong.
+    """Find the tasks that need no human review.
 
-    `of="all"` counts wrongly accepted tasks among all tasks (people do the rest); `guarantee="mean"` then promises
-    only the mean. `per` is "class" or a column (or table) of groups: each keeps the promise by itself. Looking
-    several times while gold grows must be planned (`looks`). `fit_share` is for methods that need gold. `surest` is by
-    what the surest tasks are found (standing.py); no such order breaks the promise. Gold that calibrated the result
-    (`cw.fit`) may be used again: the fit without it is judged.
+    The guarantee: with probability 1 - `risk` over the drawing of the gold, at most a share `error` of the accepted
+    tasks that were not checked are wrong.
+
+    Args:
+        given: A result, or votes (one judge's verdicts, or the default method is fitted without gold).
+        gold: Known labels of tasks drawn at random.
+        error: Highest share of wrong labels.
+        risk: Probability with which the guarantee may fail.
+        of: "accepted" for a share of the accepted tasks, "all" for wrongly accepted tasks as a share of all tasks.
+        per: "class", or a column (or table) of groups: each then has the guarantee by itself.
+        guarantee: "high" probability, or only in the "mean" (with of="all").
+        sampling: How the gold was drawn, or a `Draw`.
+        looks: Planned number of looks at the gold while it grows.
+        look: Number of this look.
+        fit_share: Share of the gold that fits a method which needs gold; the rest certifies.
+        votes: The votes behind a result.
+        seed: Seed for splitting the gold.
+        made: Date of the certificate; today by default.
+        surest: Order in which tasks are accepted: "confidence", "places" (percentiles of two confidences, see order.py)
+            or "auto". The guarantee holds for every order.
+
+    Returns:
+        The accepted tasks, the tasks for review, and the certificate. If the gold calibrated the result (`cw.fit`), the
+        labels of the fit without it are judged.
+
+    Raises:
+        DataError: If there is too little gold, it is not a random sample, or it was used to fit the result.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=400, workers=12, seed=1)
@@ -105,168 +132,183 @@ def accept(
     >>> found.certificate.n_accepted > 100
     True
     """
-    terms = Terms(error, risk, of, guarantee, looks, look)
+    terms = PromiseTerms(error, risk, of, guarantee, looks, look)
     given_hash = fingerprint(gold_tasks(gold))
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
-    about = None if votes is None else votes.about_workers
-    sample, labels = place(gold, verdicts(given, votes), about)
+    about_workers = None if votes is None else votes.about_workers
+    sample, labels = place(gold, as_verdicts(given, votes), about_workers)
     if labels.value is not None:
-        raise ParameterError("numbers are not right or wrong; accept is for classes")
-    found = blind_to(sample, given, labels)
-    not_used_to_fit(found, sample)
-    how, sample, notes = settle(sampling, sample, found, what="a promise")
-    checks = check_random(sample, found, only=True) if how == "random" else {}
-    found, scales, more = ordered(found, given, votes, surest)
-    free = found.said if found.told is None else found.said & ~found.told
-    used = sample.take(free[sample.task])
-    parts, taken = _parts(per, used, found, free, terms)
+        raise ParameterError("numbers are not right or wrong; accept works on classes")
+    verdicts = blind_to(sample, given, labels)
+    not_used_to_fit(verdicts, sample)
+    design, sample, notes = settle(sampling, sample, verdicts, purpose="a promise")
+    checks = check_random(sample, verdicts, random_only=True) if design == "random" else {}
+    verdicts, scales, order_notes = ordered(verdicts, given, votes, surest)
+    is_open = verdicts.has_verdict if verdicts.used_to_fit is None else verdicts.has_verdict & ~verdicts.used_to_fit
+    used_gold = sample.take(is_open[sample.task])
+    parts, is_accepted = _parts(per, used_gold, verdicts, is_open, terms)
     _enough(parts, terms)
-    if found.changed is not None:  # the promise is about the labels of the fit without gold
-        more = [*more, *blind_notes(found, taken)]
-        taken &= ~found.changed
+    if verdicts.changed is not None:  # the guarantee is about the labels of the fit without gold
+        order_notes = [*order_notes, *blind_notes(verdicts, is_accepted)]
+        is_accepted &= ~verdicts.changed
     title = None if per is None else per if isinstance(per, str) else "group"
     certificate = Certificate(
         promise=promise(terms, title), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
-        per=title, n_tasks=len(found), n_accepted=int(taken.sum()), n_gold=len(used), parts=parts, sampling=how,
-        looks=terms.looks, look=terms.look, method=found.who, judges=found.judges, gold_hash=given_hash,
-        task_hash=fingerprint(found.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
-        classes=[str(name) for name in found.classes.to_list()], batch=batch_of(found), checks=checks,
-        notes=[*notes, *more], surest="places" if scales else "confidence",
+        per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()), n_gold=len(used_gold), parts=parts,
+        sampling=design,
+        looks=terms.looks, look=terms.look, method=verdicts.name, judges=verdicts.judges, gold_hash=given_hash,
+        task_hash=fingerprint(verdicts.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
+        classes=[str(name) for name in verdicts.classes.to_list()], batch=batch_of(verdicts), checks=checks,
+        notes=[*notes, *order_notes], surest="places" if scales else "confidence",
         scales={name: asdict(scale) for name, scale in scales.items()},
     )  # fmt: skip
-    shown = replace(labels, told=found.told, standing=found.order)
-    return Acceptance(*tables(shown, taken, sample), certificate)
+    shown = replace(labels, used_to_fit=verdicts.used_to_fit, acceptance_order=verdicts.order)
+    return Acceptance(*tables(shown, is_accepted, sample), certificate)
 
 
-def blind_notes(found: Verdicts, taken: Mask) -> list[str]:
-    """What to know of a promise that rests on the fit without gold."""
-    assert found.changed is not None
-    n = int((taken & found.changed).sum())
-    notes = ["this gold was given to the fit too, so the fit without it is judged"]
-    return [*notes, f"{n:,} tasks whose label changed with the gold are left to people"] if n else notes
+def blind_notes(verdicts: Verdicts, is_accepted: Mask) -> list[str]:
+    """Return notes on a guarantee that is based on the fit without gold."""
+    assert verdicts.changed is not None
+    n = int((is_accepted & verdicts.changed).sum())
+    notes = ["this gold was also given to the fit, so the fit without it is judged"]
+    return [*notes, f"{n:,} tasks whose label changed with the gold need human review"] if n else notes
 
 
-def wrong_of(gold: Gold, found: Verdicts) -> Mask:
-    """Which gold tasks' verdicts are wrong."""
-    return np.asarray(gold.label != found.label[gold.task])
+def wrong_of(gold: Gold, verdicts: Verdicts) -> Mask:
+    """Mask of the gold tasks with a wrong verdict."""
+    return np.asarray(gold.label != verdicts.label[gold.task])
 
 
-def _parts(per: Any, gold: Gold, found: Verdicts, free: Mask, terms: Terms) -> tuple[list[Part], Mask]:
-    """A ladder for all tasks, or one for each class or group at its share of the risk."""
+def _parts(
+    per: Any, gold: Gold, verdicts: Verdicts, is_open: Mask, terms: PromiseTerms
+) -> tuple[list[GroupTest], Mask]:
+    """Run the test for all tasks, or for each class or group at its share of the risk."""
     if per is None:
-        group, names = np.zeros(len(found), dtype=np.int64), [None]
+        group, names = np.zeros(len(verdicts), dtype=np.int64), [None]
     elif isinstance(per, str) and per == "class":
-        group, names = found.label, found.classes.to_list()
+        group, names = verdicts.label, verdicts.classes.to_list()
     else:
-        group, names = found.groups(per)
-    used = [code for code in range(len(names)) if (free & (group == code)).any()]
-    risk = terms.risk / terms.looks / max(len(used), 1)
-    taken = np.zeros(len(found), dtype=bool)
+        group, names = verdicts.groups(per)
+    used_groups = [code for code in range(len(names)) if (is_open & (group == code)).any()]
+    risk = terms.risk / terms.looks / max(len(used_groups), 1)
+    is_accepted = np.zeros(len(verdicts), dtype=bool)
     parts = []
-    wrong = wrong_of(gold, found)
-    for code in used:
-        inside = free & (group == code)
+    wrong = wrong_of(gold, verdicts)
+    for code in used_groups:
+        inside = is_open & (group == code)
         rows = inside[gold.task]
-        part = ladder_part(names[code], found.order[inside], found.order[gold.task[rows]], wrong[rows], terms, risk)
+        part = ladder_part(
+            names[code], verdicts.order[inside], verdicts.order[gold.task[rows]], wrong[rows], terms, risk
+        )
         parts.append(part)
         if part.threshold is not None:
-            taken |= inside & (np.round(found.order, walks.DIGITS) >= part.threshold)
-    return parts, taken
+            is_accepted |= inside & (np.round(verdicts.order, sequential.DIGITS) >= part.threshold)
+    return parts, is_accepted
 
 
-def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: Terms, risk: float) -> Part:
-    """The walk down one ladder."""
-    threshold, size = walks.ladder(everything)
-    m, e = walks.on_rungs(threshold, checked, wrong)
+def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: PromiseTerms, risk: float) -> GroupTest:
+    """Test the steps of one ladder."""
+    threshold, size = sequential.ladder(everything)
+    m, e = sequential.counts_per_step(threshold, checked, wrong)
     if terms.guarantee == "mean":
-        found = walks.walk_mean(len(checked), e, terms.error)
+        test = sequential.risk_control(len(checked), e, terms.error)
     elif terms.of == "all":
-        found = walks.walk_all(len(everything), len(checked), e, terms.error, risk)
+        test = sequential.fixed_sequence_all(len(everything), len(checked), e, terms.error, risk)
     else:
-        found = walks.walk(size, m, e, terms.error, risk)
-    bound = walks.upper(e, m, risk)
-    rungs = [
-        Rung(float(t), int(s), int(a), int(b), float(p), float(u))
-        for t, s, a, b, p, u in zip(threshold, size, m, e, found.p, bound, strict=True)
+        test = sequential.fixed_sequence(size, m, e, terms.error, risk)
+    bounds = sequential.upper(e, m, risk)
+    n_steps = [
+        LadderStep(float(t), int(s), int(a), int(b), float(p), float(u))
+        for t, s, a, b, p, u in zip(threshold, size, m, e, test.p, bounds, strict=True)
     ]
-    if found.last < 0:
-        return Part(name, None, 0, None, risk, rungs, found.start)
-    end = rungs[found.last]
-    return Part(name, end.threshold, end.size, end.p, risk, rungs, found.start)
+    if test.last < 0:
+        return GroupTest(name, None, 0, None, risk, n_steps, test.start)
+    last_step = n_steps[test.last]
+    return GroupTest(name, last_step.threshold, last_step.size, last_step.p, risk, n_steps, test.start)
 
 
-def _enough(parts: list[Part], terms: Terms) -> None:
-    """Refuse where no ladder could have passed even without an error."""
+def _enough(parts: list[GroupTest], terms: PromiseTerms) -> None:
+    """Refuse if no ladder could have passed even without an error."""
     if terms.of == "all" or any(part.start >= 0 for part in parts):
         return
     risk = max((part.risk for part in parts), default=terms.risk)
-    most = max((part.ladder[-1].checked for part in parts if part.ladder), default=0)
-    needed = no_error_seen(terms.error, risk)
-    larger = next(
-        (a for a in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3) if a > terms.error and no_error_seen(a, risk) <= most), None
+    n_available = max((part.ladder[-1].checked for part in parts if part.ladder), default=0)
+    n_needed = no_error_seen(terms.error, risk)
+    larger_error = next(
+        (a for a in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3) if a > terms.error and no_error_seen(a, risk) <= n_available),
+        None,
     )
-    hint = f"ask for --error {larger:g} or plan with --plan" if larger else "plan with --plan"
+    hint = f"ask for --error {larger_error:g} or plan with --plan" if larger_error else "plan with --plan"
     raise DataError(
-        f"an error of {100 * terms.error:g} % needs at least {needed:,} gold labels in the accepted region, there are "
-        f"{most:,}; {hint}".replace("--error 0.", "--error .")
+        f"an error of {100 * terms.error:g} % needs at least {n_needed:,} gold labels in the accepted region, there "
+        f"are {n_available:,}; {hint}".replace("--error 0.", "--error .")
     )
 
 
-def tables(found: Verdicts, taken: Mask, gold: Gold | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """(accepted, ask). Checked tasks have people's label and need not be asked again."""
-    label, by = found.label.copy(), np.where(taken, 1, 0)
-    if found.told is not None:  # known to the fit: nobody need be asked
-        by[found.told & found.said] = 3
+def tables(verdicts: Verdicts, is_accepted: Mask, gold: Gold | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the tables (accepted, ask). Checked tasks have their gold label and need no review."""
+    label, by = verdicts.label.copy(), np.where(is_accepted, 1, 0)
+    if verdicts.used_to_fit is not None:  # gold of the fit needs no review
+        by[verdicts.used_to_fit & verdicts.has_verdict] = 3
     if gold is not None:
         label[gold.task], by[gold.task] = gold.label, 2
-    done = np.flatnonzero(by)
-    names = found.classes.cast(pl.String)
+    accepted_tasks = np.flatnonzero(by)
+    names = verdicts.classes.cast(pl.String)
     accepted = pl.DataFrame({
-        "task": found.tasks.gather(done), "label": names.gather(label[done]), "confidence": found.confidence[done],
-        "by": pl.Series(["", "verdict", "gold", "fit"]).gather(by[done]),
+        "task": verdicts.tasks.gather(accepted_tasks), "label": names.gather(label[accepted_tasks]),
+        "confidence": verdicts.confidence[accepted_tasks],
+        "by": pl.Series(["", "verdict", "gold", "fit"]).gather(by[accepted_tasks]),
     })  # fmt: skip
-    left = np.flatnonzero(by == 0)
-    left = left[np.lexsort((left, found.order[left], found.said[left]))]  # nobody's first, then the least sure
-    said = np.minimum(found.label[left], len(names) - 1) if len(names) else left
-    shown = names.gather(said).set(pl.Series(~found.said[left]), None) if len(names) else names
-    ask = pl.DataFrame({"task": found.tasks.gather(left), "verdict": shown, "confidence": found.confidence[left]})
+    open_tasks = np.flatnonzero(by == 0)
+    open_tasks = open_tasks[
+        np.lexsort((open_tasks, verdicts.order[open_tasks], verdicts.has_verdict[open_tasks]))
+    ]  # nobody's first, then the least sure
+    label_code = np.minimum(verdicts.label[open_tasks], len(names) - 1) if len(names) else open_tasks
+    shown = names.gather(label_code).set(pl.Series(~verdicts.has_verdict[open_tasks]), None) if len(names) else names
+    ask = pl.DataFrame(
+        {"task": verdicts.tasks.gather(open_tasks), "verdict": shown, "confidence": verdicts.confidence[open_tasks]}
+    )
     return accepted, ask
 
 
-def promise(terms: Terms, per: str | None) -> str:
-    """One sentence."""
-    each = "" if per is None else f" in every {per}"
+def promise(terms: PromiseTerms, per: str | None) -> str:
+    """Return the guarantee as one sentence."""
+    scope = "" if per is None else f" in every {per}"
     share = f"{100 * terms.error:g} %"
     if terms.guarantee == "mean":
-        return f"On average over drawings of the gold, wrongly accepted tasks are at most {share} of all tasks{each}."
+        return f"On average over drawings of the gold, wrongly accepted tasks are at most {share} of all tasks{scope}."
     sure = f"With probability at least {100 * (1 - terms.risk):g} % over the drawing of the gold"
     if terms.of == "all":
-        return f"{sure}, wrongly accepted tasks are at most {share} of all tasks{each}."
-    return f"{sure}, at most {share} of the accepted tasks that nobody checked are wrong{each}."
+        return f"{sure}, wrongly accepted tasks are at most {share} of all tasks{scope}."
+    return f"{sure}, at most {share} of the accepted tasks that nobody checked are wrong{scope}."
 
 
 def apply(certificate: Certificate, given: Any, votes: Votes[Any] | None = None, per: Any = None) -> Acceptance:
-    """An old certificate on a new batch of the same kind of tasks: refused where the batch is not like the old one."""
+    """Apply a certificate to a new batch of the same kind of tasks.
+
+    Raises:
+        DataError: If the batch differs from the certified one.
+    """
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
-    found = verdicts(given, votes)
+    verdicts = as_verdicts(given, votes)
     if certificate.surest == "places":
-        found, _, _ = ordered(found, given, votes, "places", certificate.scales)
-    p = certificate.check_covers(found)
-    group = np.zeros(len(found), dtype=np.int64)
+        verdicts, _, _ = ordered(verdicts, given, votes, "places", certificate.scales)
+    p = certificate.check_covers(verdicts)
+    group = np.zeros(len(verdicts), dtype=np.int64)
     names: list[Any] = [None]
     if certificate.per == "class":
-        group, names = found.label, found.classes.to_list()
+        group, names = verdicts.label, verdicts.classes.to_list()
     elif certificate.per is not None:
-        group, names = found.groups(certificate.per if per is None else per)
-    taken = np.zeros(len(found), dtype=bool)
+        group, names = verdicts.groups(certificate.per if per is None else per)
+    is_accepted = np.zeros(len(verdicts), dtype=bool)
     for part in certificate.parts:
         if part.threshold is not None and part.name in names:
-            inside = found.said & (group == names.index(part.name))
-            taken |= inside & (np.round(found.order, walks.DIGITS) >= part.threshold)
-    note = f"certified {certificate.made} on {certificate.n_tasks:,} tasks; an old promise, certify again to renew it"
+            inside = verdicts.has_verdict & (group == names.index(part.name))
+            is_accepted |= inside & (np.round(verdicts.order, sequential.DIGITS) >= part.threshold)
+    note = f"certified {certificate.made} on {certificate.n_tasks:,} tasks; certify again to renew the guarantee"
     shown = replace(certificate, checks=p, notes=[*certificate.notes, note])
-    return Acceptance(*tables(found, taken), shown)
+    return Acceptance(*tables(verdicts, is_accepted), shown)

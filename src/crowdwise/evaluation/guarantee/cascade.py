@@ -1,4 +1,4 @@
-"""cascade: a cheap judge first, a strong one where it is unsure, a person where both are; one promise for all."""
+"""`cascade`: a cheap judge first, a strong one where it is unsure, a person where both are, with one guarantee."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import polars as pl
 
 from ...core.errors import DataError, ParameterError
 from ...stats.platt import fit_platt
-from . import sequential as walks
-from .accept import Terms, promise
-from .certificate import Rung
+from . import sequential
+from .accept import PromiseTerms, promise
+from .certificate import LadderStep
 from .gold import Gold, hashed, place
 from .sampling import check_random, settle
-from .verdicts import Verdicts, verdicts
+from .verdicts import Verdicts, as_verdicts
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -26,8 +26,8 @@ LEAST = 15
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to label everything: shares done by each, cost per task, and the threshold that was certified."""
+class Strategy:
+    """A way to label all tasks: share labelled by each, cost per task, and the certified threshold."""
 
     name: str
     cheap: float
@@ -35,21 +35,21 @@ class Way:
     person: float
     cost: float
     threshold: float | None
-    ladder: list[Rung]
+    ladder: list[LadderStep]
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """`best` of three ways by cost: the cheap judge with acceptance, the strong one, or both in a cascade."""
+    """Comparison of three strategies by cost: the cheap judge, the strong judge, or both in a cascade."""
 
-    ways: list[Way]
+    strategies: list[Strategy]
     table: pl.DataFrame
     promise: str
 
     @property
-    def best(self) -> Way:
-        """The way that costs least."""
-        return min(self.ways, key=lambda way: way.cost)
+    def best(self) -> Strategy:
+        """The strategy with the lowest cost."""
+        return min(self.strategies, key=lambda strategy: strategy.cost)
 
 
 def cascade(
@@ -63,83 +63,101 @@ def cascade(
     sampling: Any = "random",
     seed: int = 0,
 ) -> Cascade:
-    """Three ways to labels with at most a share `error` wrong among those without a person, priced per task.
+    """Compare three strategies whose labels are wrong in at most a share `error` where no person decides.
 
-    `prices` are those of a cheap verdict, a strong verdict and a person's label. A quarter of the gold calibrates both
-    judges' confidence, the rest certifies. Choosing the cheapest way after seeing all three spends a third of the risk
-    on each. `table` has task, label, by ("cheap", "strong", "person") of the best way.
+    A quarter of the gold calibrates both judges' confidence, the rest certifies. Since the cheapest strategy is chosen
+    after seeing all three, each is certified at a third of the risk.
+
+    Args:
+        cheap: Votes or result of the cheap judge.
+        strong: Votes or result of the strong judge, on the same tasks.
+        gold: Known labels of tasks drawn at random.
+        prices: Price of a cheap verdict, of a strong verdict, and of a person's label.
+        error: Highest share of wrong labels.
+        risk: Probability with which the guarantee may fail.
+        sampling: How the gold was drawn, or a `Draw`.
+        seed: Seed for splitting the gold.
+
+    Returns:
+        The strategies, and a table task, label, by ("cheap", "strong", "person") of the best one.
     """
     if len(prices) != 3 or min(prices) <= 0:
-        raise ParameterError("prices are three: of a cheap verdict, a strong verdict and a person's label")
-    terms = Terms(error, risk / 3)
-    both = [verdicts(each) for each in (cheap, strong)]
-    if not both[0].tasks.equals(both[1].tasks):
+        raise ParameterError("three positive prices are needed: cheap verdict, strong verdict, a person's label")
+    terms = PromiseTerms(error, risk / 3)
+    both_verdicts = [as_verdicts(judge) for judge in (cheap, strong)]
+    if not both_verdicts[0].tasks.equals(both_verdicts[1].tasks):
         raise DataError("both judges must have judged the same tasks")
-    sample, first = place(gold, both[0])
-    second_sample, second = place(gold, both[1])
+    sample, first = place(gold, both_verdicts[0])
+    second_sample, second = place(gold, both_verdicts[1])
     if not first.classes.equals(second.classes):
-        raise DataError("both judges must know the same classes")
+        raise DataError("both judges must use the same classes")
     del second_sample
-    how, sample, _ = settle(sampling, sample, first, what="a cascade")
-    if how == "random":
-        check_random(sample, first, only=True)
-    fit = hashed(first.tasks.gather(sample.task), seed) < FIT
-    if fit.sum() < LEAST:
+    design, sample, _ = settle(sampling, sample, first, purpose="a cascade")
+    if design == "random":
+        check_random(sample, first, random_only=True)
+    calibrates = hashed(first.tasks.gather(sample.task), seed) < FIT
+    if calibrates.sum() < LEAST:
         raise DataError(f"{len(sample)} gold labels are too few for a cascade; a quarter of them must be {LEAST}")
-    sure = [_calibrated(found, sample.take(fit)) for found in (first, second)]
-    sample = sample.take(~fit)
+    confidences = [_calibrated(judge_verdicts, sample.take(calibrates)) for judge_verdicts in (first, second)]
+    sample = sample.take(~calibrates)
     ways = [
-        _way("cheap alone", sure[0], np.zeros(len(first)), (first, first), sample, prices, terms),
-        _way("strong alone", np.zeros(len(first)), sure[1], (second, second), sample, (0.0, *prices[1:]), terms),
-        _way("cascade", sure[0], sure[1], (first, second), sample, prices, terms),
+        _way("cheap alone", confidences[0], np.zeros(len(first)), (first, first), sample, prices, terms),
+        _way("strong alone", np.zeros(len(first)), confidences[1], (second, second), sample, (0.0, *prices[1:]), terms),
+        _way("cascade", confidences[0], confidences[1], (first, second), sample, prices, terms),
     ]
     best = int(np.argmin([way.cost for way in ways]))
-    table = _table(ways[best], sure, best, (first, second), sample)
-    return Cascade(ways, table, promise(Terms(error, risk), None))
+    table = _table(ways[best], confidences, best, (first, second), sample)
+    return Cascade(ways, table, promise(PromiseTerms(error, risk), None))
 
 
-def _calibrated(found: Verdicts, gold: Gold) -> F8:
-    right = gold.label == found.label[gold.task]
-    return np.where(found.said, fit_platt(found.confidence[gold.task], right.astype(np.float64))(found.confidence), 0.0)
+def _calibrated(verdicts: Verdicts, gold: Gold) -> F8:
+    is_right = gold.label == verdicts.label[gold.task]
+    return np.where(
+        verdicts.has_verdict,
+        fit_platt(verdicts.confidence[gold.task], is_right.astype(np.float64))(verdicts.confidence),
+        0.0,
+    )
 
 
 def _way(
     name: str, first: F8, second: F8, judges: tuple[Verdicts, Verdicts], gold: Gold, prices: tuple[float, ...],
-    terms: Terms,
-) -> Way:  # fmt: skip
-    """Walk down one threshold for both: the first judge's label where it reaches it, else the second's."""
+    terms: PromiseTerms,
+) -> Strategy:  # fmt: skip
+    """Test one threshold for both: the first judge's label if its confidence reaches it, else the second's."""
     best = np.maximum(first, second)
-    threshold, size = walks.ladder(best)
-    mine = [np.round(sure[gold.task], walks.DIGITS) for sure in (first, second)]
+    threshold, size = sequential.ladder(best)
+    gold_confidences = [np.round(sure[gold.task], sequential.DIGITS) for sure in (first, second)]
     m, e = (np.zeros(len(threshold), dtype=np.int64) for _ in range(2))
-    for j, tau in enumerate(threshold):  # forty rungs
-        one, two = mine[0] >= tau, mine[1] >= tau
-        label = np.where(one, judges[0].label[gold.task], judges[1].label[gold.task])
-        inside = one | two
+    for j, tau in enumerate(threshold):
+        by_first_, by_second_ = gold_confidences[0] >= tau, gold_confidences[1] >= tau
+        label = np.where(by_first_, judges[0].label[gold.task], judges[1].label[gold.task])
+        inside = by_first_ | by_second_
         m[j], e[j] = inside.sum(), (inside & (label != gold.label)).sum()
-    found = walks.walk(size, m, e, terms.error, terms.risk)
-    bound = walks.upper(e, m, terms.risk)
+    test = sequential.fixed_sequence(size, m, e, terms.error, terms.risk)
+    bound = sequential.upper(e, m, terms.risk)
     ladder = [
-        Rung(float(t), int(s), int(a), int(b), float(p), float(u))
-        for t, s, a, b, p, u in zip(threshold, size, m, e, found.p, bound, strict=True)
+        LadderStep(float(t), int(s), int(a), int(b), float(p), float(u))
+        for t, s, a, b, p, u in zip(threshold, size, m, e, test.p, bound, strict=True)
     ]
-    tau = threshold[found.last] if found.last >= 0 else np.inf
-    by_first = np.round(first, walks.DIGITS) >= tau
-    by_second = ~by_first & (np.round(second, walks.DIGITS) >= tau)
+    tau = threshold[test.last] if test.last >= 0 else np.inf
+    by_first = np.round(first, sequential.DIGITS) >= tau
+    by_second = ~by_first & (np.round(second, sequential.DIGITS) >= tau)
     shares = float(by_first.mean()), float(by_second.mean())
     person = 1 - sum(shares)
     strong = second.any()
-    asked = 1 - shares[0] if strong and first.any() else float(strong)
-    cost = prices[0] + prices[1] * asked + prices[2] * person
-    return Way(name, *shares, person, float(cost), None if found.last < 0 else float(tau), ladder)
+    strong_share = 1 - shares[0] if strong and first.any() else float(strong)
+    cost = prices[0] + prices[1] * strong_share + prices[2] * person
+    return Strategy(name, *shares, person, float(cost), None if test.last < 0 else float(tau), ladder)
 
 
-def _table(way: Way, sure: list[F8], place: int, judges: tuple[Verdicts, Verdicts], gold: Gold) -> pl.DataFrame:
+def _table(
+    way: Strategy, confidences: list[F8], best: int, judges: tuple[Verdicts, Verdicts], gold: Gold
+) -> pl.DataFrame:
     tau = np.inf if way.threshold is None else way.threshold
-    one = (np.round(sure[0], walks.DIGITS) >= tau) & (place != 1)
-    two = (np.round(sure[1], walks.DIGITS) >= tau) & (place != 0) & ~one
-    label = np.where(one, judges[0].label, judges[1].label)
-    by = np.where(one, "cheap", np.where(two, "strong", "person")).astype(object)
+    by_first = (np.round(confidences[0], sequential.DIGITS) >= tau) & (best != 1)
+    by_second = (np.round(confidences[1], sequential.DIGITS) >= tau) & (best != 0) & ~by_first
+    label = np.where(by_first, judges[0].label, judges[1].label)
+    by = np.where(by_first, "cheap", np.where(by_second, "strong", "person")).astype(object)
     label[gold.task], by[gold.task] = gold.label, "gold"
     names = judges[0].classes.cast(pl.String)
     shown = names.gather(np.minimum(label, len(names) - 1).tolist()).set(pl.Series(by == "person"), None)

@@ -1,4 +1,4 @@
-"""Certificates: what was promised, about which tasks, from which gold, and what makes it void."""
+"""Certificates: what is guaranteed, for which tasks, from which gold, and what makes it void."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ VOIDS = (
     "the gold was not drawn at random from these tasks",
     "the confidence or the labels were made with this gold",
     "the judges, their prompts or the kind of tasks change",
-    "the gold is wrong: where people err in a share g, the promise is error + g at best",
+    "the gold is wrong: if people err in a share g, the bound is error + g at best",
 )
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A step of the ladder: tasks of at least this confidence, how many were checked and wrong, and the test."""
+class LadderStep:
+    """A step of the ladder: tasks with at least this confidence, how many were checked and wrong, and the test."""
 
     threshold: float
     size: int
@@ -38,28 +38,29 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Part:
-    """The ladder of one class or group (None: of all tasks) and where the walk ended (None: nothing accepted)."""
+class GroupTest:
+    """The test of one class or group (name None: of all tasks); threshold None: nothing is accepted."""
 
     name: Any
     threshold: float | None
     accepted: int
     p: float | None
     risk: float
-    ladder: list[Rung]
+    ladder: list[LadderStep]
     start: int
 
     @property
-    def top(self) -> Rung | None:
-        """The first rung with gold: its errors are a finding of their own."""
-        return next((rung for rung in self.ladder if rung.checked > 0), None)
+    def top(self) -> LadderStep | None:
+        """The first step with gold; errors there deserve attention."""
+        return next((step for step in self.ladder if step.checked > 0), None)
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What `accept` promises; `save` and `load` keep it as JSON, `drift` says whether it covers another batch.
+    """What `accept` guarantees. `save` and `load` store it as JSON; `drift` tests whether it covers another batch.
 
-    `surest` is by what the surest tasks were found; where by places, `scales` hold what they are places of.
+    `surest` is the order in which tasks were accepted; for an order by percentiles ("places"), `scales` hold the
+    percentile scale of each confidence.
     """
 
     promise: str
@@ -71,7 +72,7 @@ class Certificate:
     n_tasks: int
     n_accepted: int
     n_gold: int
-    parts: list[Part]
+    parts: list[GroupTest]
     sampling: str
     looks: int
     look: int
@@ -91,75 +92,80 @@ class Certificate:
 
     @property
     def threshold(self) -> float | None:
-        """The lowest confidence that is accepted; of several ladders see `parts`."""
+        """The lowest confidence that is accepted; if there are several groups see `parts`."""
         return self.parts[0].threshold if len(self.parts) == 1 else None
 
     @property
     def p(self) -> float | None:
-        """p of the rung that was accepted."""
+        """p-value of the accepted step."""
         return self.parts[0].p if len(self.parts) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {"format": FORMAT, **asdict(self)}
 
     def save(self, path: str | Path) -> None:
-        """Write JSON."""
+        """Write the certificate as JSON."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1, ensure_ascii=False, default=str) + "\n", "utf-8")
 
     @staticmethod
     def load(path: str | Path) -> Certificate:
-        """Read what `save` wrote."""
+        """Read a certificate written by `save`."""
         try:
-            told = json.loads(Path(path).read_text(encoding="utf-8"))
-            if told.pop("format") != FORMAT:
-                raise ValueError("its format is not known")
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            if content.pop("format") != FORMAT:
+                raise ValueError("its format is unknown")
             parts = [
-                Part(**{**part, "ladder": [Rung(**rung) for rung in part["ladder"]]}) for part in told.pop("parts")
+                GroupTest(**{**part, "ladder": [LadderStep(**step) for step in part["ladder"]]})
+                for part in content.pop("parts")
             ]
-            return Certificate(parts=parts, **told)
+            return Certificate(parts=parts, **content)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror})") from None
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise DataError(f"{path} is no certificate ({' '.join(str(error).split())[:80]})") from None
+            raise DataError(f"{path} is not a certificate ({' '.join(str(error).split())[:80]})") from None
 
-    def drift(self, found: Verdicts) -> dict[str, float]:
-        """p-values (Holm) of this batch being like the certified one: shares of verdicts, confidences."""
-        names = [str(name) for name in found.classes.to_list()]
+    def drift(self, verdicts: Verdicts) -> dict[str, float]:
+        """Return p-values (Holm) for this batch being like the certified one: shares of verdicts, confidences."""
+        names = [str(name) for name in verdicts.classes.to_list()]
         union = sorted({*self.classes, *names})
         old = dict(zip([*self.classes, None], self.batch["verdicts"], strict=True))
-        said = np.bincount(found.label, minlength=len(names) + 1)
-        new = dict(zip([*names, None], said, strict=True))
+        counts_by_label = np.bincount(verdicts.label, minlength=len(names) + 1)
+        new = dict(zip([*names, None], counts_by_label, strict=True))
         rows = [np.array([int(row.get(name, 0)) for name in [*union, None]]) for row in (old, new)]
-        counts = binned(found.order[found.said], np.asarray(self.batch["edges"]))
+        counts = binned(verdicts.order[verdicts.has_verdict], np.asarray(self.batch["edges"]))
         p = [shares_differ(*rows), rank_sum_of_counts(counts, np.asarray(self.batch["confidence"], dtype=np.int64))]
         return dict(zip(("verdicts", "confidence"), holm(p), strict=True))
 
-    def check_covers(self, found: Verdicts) -> dict[str, float]:
-        """The same, as an error where the batch is another one (1 %)."""
-        p = self.drift(found)
-        worst = min(p, key=p.__getitem__)
-        if p[worst] <= LEVEL:
+    def check_covers(self, verdicts: Verdicts) -> dict[str, float]:
+        """Return the p-values of `drift`.
+
+        Raises:
+            DataError: If the batch differs from the certified one (at 1 %).
+        """
+        p_values = self.drift(verdicts)
+        differing = min(p_values, key=p_values.__getitem__)
+        if p_values[differing] <= LEVEL:
             raise DataError(
-                f"the certificate does not cover this batch: its {worst} differ from the certified tasks' "
-                f"(p = {p[worst]:.0e}); draw gold here and certify again"
+                f"the certificate does not cover this batch: its {differing} differ from the certified tasks' "
+                f"(p = {p_values[differing]:.0e}); draw gold here and certify again"
             )
-        return p
+        return p_values
 
 
-def batch_of(found: Verdicts) -> dict[str, list[float]]:
-    """What the certified batch looked like, to know it again: counts of verdicts, and of confidences in bins."""
-    said = np.sort(found.order[found.said])
-    edges = np.unique(said[np.arange(1, BINS) * len(said) // BINS]) if len(said) else np.empty(0)
+def batch_of(verdicts: Verdicts) -> dict[str, list[float]]:
+    """Summarize the certified batch for later comparison: counts of verdicts, and of confidences in bins."""
+    confidences = np.sort(verdicts.order[verdicts.has_verdict])
+    edges = np.unique(confidences[np.arange(1, BINS) * len(confidences) // BINS]) if len(confidences) else np.empty(0)
     return {
-        "verdicts": np.bincount(found.label, minlength=len(found.classes) + 1).tolist(),
+        "verdicts": np.bincount(verdicts.label, minlength=len(verdicts.classes) + 1).tolist(),
         "edges": edges.tolist(),
-        "confidence": binned(said, edges).tolist(),
+        "confidence": binned(confidences, edges).tolist(),
     }
 
 
 def binned(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Counts below, at and between the edges: a value that equals an edge has a bin of its own."""
-    up = np.sort(values)
-    cuts = np.stack([np.searchsorted(up, edges, side=side) for side in ("left", "right")], axis=1).ravel()
-    return np.diff(cuts, prepend=0, append=len(up)).astype(np.int64)
+    """Counts below, at and between the edges; a value equal to an edge has a bin of its own."""
+    rising = np.sort(values)
+    cuts = np.stack([np.searchsorted(rising, edges, side=side) for side in ("left", "right")], axis=1).ravel()
+    return np.diff(cuts, prepend=0, append=len(rising)).astype(np.int64)

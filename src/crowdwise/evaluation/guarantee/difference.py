@@ -1,11 +1,11 @@
-"""difference: how much better is one system than another, on the same tasks?
+"""`difference`: how much better is one system than another on the same tasks?
 
-Accuracy, where both answer the same question: only tasks on which the systems disagree can make a difference, so that
-gold is needed there alone, and tasks on which they agree add nothing to the interval:
+Accuracy, if both answer the same question: only tasks on which the systems disagree can make a difference, so gold is
+needed only there, and tasks on which they agree add nothing to the interval:
 
-    d = sum over verdicts l of A, B saying otherwise: W_l/N · (gold that A has right - gold that B has right)_l / n_l
+    d = sum over verdicts l of A, B differing: W_l/N · (gold where A is right - gold where B is right)_l / n_l
 
-Shares and means, where people judged what each system made (two golds): the paired differences of people's verdicts, by
+Shares and means, if people judged the output of each system (two golds): paired differences of people's verdicts, by
 double sampling within the difference of the judge's verdicts, or by the regression estimator.
 """
 
@@ -22,24 +22,24 @@ from ...core.errors import DataError, ParameterError
 from ...core.kind import KindHooks
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from . import estimators as double
+from . import estimators
 from .estimand import Figure, estimand
 from .estimators import half_width, regression
 from .gold import Gold, blind_to, not_used_to_fit, place
 from .sampling import check_random, settle
-from .verdicts import Verdicts, verdicts
+from .verdicts import Verdicts, as_verdicts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 FEWEST = 10
-# Verdicts of the first system are strata where each holds so many gold labels: small strata make intervals too narrow.
+# Verdicts of the first system are strata if each holds so many gold labels: small strata make intervals too narrow.
 EACH = 30
 
 
-def two_workers(of: str, votes: Votes[Any] | None) -> tuple[Votes[Any], Votes[Any]] | None:
-    """The votes of either worker where "difference:A,B" names two of them and no two classes; else None."""
-    what, _, rest = of.partition(":")
-    names = [part.strip() for part in rest.split(",")]
+def two_workers(metric: str, votes: Votes[Any] | None) -> tuple[Votes[Any], Votes[Any]] | None:
+    """Return the votes of both workers if "difference:A,B" names two workers rather than two classes; else None."""
+    what, _, names_text = metric.partition(":")
+    names = [part.strip() for part in names_text.split(",")]
     if (
         votes is None
         or what.strip() != "difference"
@@ -47,26 +47,28 @@ def two_workers(of: str, votes: Votes[Any] | None) -> tuple[Votes[Any], Votes[An
         or not votes.kind.hooks.supports(KindHooks.one_worker)
     ):
         return None
-    known, classes = ([str(x) for x in s.to_list()] for s in (votes.workers, getattr(votes, "classes", pl.Series([]))))
-    strangers = [name for name in names if name not in known]
-    if all(name in classes for name in names) or len(strangers) == 2:
+    workers, classes = (
+        [str(x) for x in s.to_list()] for s in (votes.workers, getattr(votes, "classes", pl.Series([])))
+    )
+    unknown = [name for name in names if name not in workers]
+    if all(name in classes for name in names) or len(unknown) == 2:
         return None
-    if strangers:
-        raise ParameterError(f"difference:A,B takes two classes or two workers; {strangers[0]!r} is no worker here")
-    first, second = (votes.select(workers=[votes.workers[known.index(name)]]) for name in names)
+    if unknown:
+        raise ParameterError(f"difference:A,B takes two classes or two workers; {unknown[0]!r} is not a worker here")
+    first, second = (votes.select(workers=[votes.workers[workers.index(name)]]) for name in names)
     return first, second
 
 
-class Ask(NamedTuple):
-    """What was asked."""
+class DifferenceQuery(NamedTuple):
+    """Options of `difference`."""
 
-    of: str
+    metric: str
     level: float
     new: bool
     seed: int
 
     def rng(self) -> np.random.Generator:
-        """The same luck every time."""
+        """Return the random generator of this query."""
         return np.random.default_rng([self.seed, 0xD1FF])
 
 
@@ -76,18 +78,31 @@ def difference(
     *,
     gold: Any,
     second_gold: Any = None,
-    of: str = "accuracy",
+    metric: str = "accuracy",
     sampling: Any = None,
     level: float = 0.95,
-    for_: Literal["these", "new"] = "these",
+    population: Literal["these", "new"] = "these",
     votes: Votes[Any] | None = None,
     second_votes: Votes[Any] | None = None,
     seed: int = 0,
 ) -> Figure:
-    """The accuracy (or share, win rate, mean) of the first system less that of the second, paired by task.
+    """Estimate the accuracy (or share, win rate, mean) of the first system minus that of the second, paired by task.
 
-    `first` and `second` are votes or results over the same tasks. With one gold both are held against it, and only
-    the accuracy can differ. With `second_gold` each has its own: what people say of what either system made.
+    Args:
+        first: Votes or result of the first system.
+        second: Votes or result of the second system, over the same tasks.
+        gold: Known labels. With one gold both systems are compared with it, and only the accuracy can differ.
+        second_gold: People's verdicts on the output of the second system; `gold` then holds those on the first.
+        metric: "accuracy", or with two golds "share:CLASS", "winrate[:CLASS]" or "mean".
+        sampling: How the gold was drawn, or a `Draw`.
+        level: Level of the interval.
+        population: Whether the interval is for "these" tasks or for "new" tasks of the same kind.
+        votes: The votes behind the first result.
+        second_votes: The votes behind the second result.
+        seed: Seed of the interval.
+
+    Returns:
+        A `Figure` with the difference and its interval.
 
     >>> import crowdwise as cw
     >>> truth = ["pass" if i % 3 else "fail" for i in range(300)]
@@ -97,120 +112,146 @@ def difference(
     >>> round(cw.difference(right, blind, gold=gold, sampling="random").value, 3)
     0.333
     """
-    for name, value, able in (("level", level, 0 < level < 1), ("for", for_, for_ in ("these", "new"))):
-        if not able:
+    for name, value, is_valid in (("level", level, 0 < level < 1), ("for", population, population in ("these", "new"))):
+        if not is_valid:
             raise ParameterError(f"{name} cannot be {value!r}")
     pairs = [_placed(first, votes, gold), _placed(second, second_votes, gold if second_gold is None else second_gold)]
-    (mine, left), (yours, right), notes = _same_tasks(*pairs)
-    ask = Ask(of, level, for_ == "new", seed)
-    make = _accuracy if second_gold is None else _values
-    if second_gold is None and of != "accuracy":
+    (first_verdicts, first_sample), (second_verdicts, second_sample), notes = _same_tasks(*pairs)
+    query = DifferenceQuery(metric, level, population == "new", seed)
+    make = _accuracy if second_gold is None else _paired_values
+    if second_gold is None and metric != "accuracy":
         raise ParameterError(
-            f"with one gold the true {of} is the same for both systems; ask for their accuracy, or give people's "
-            "verdicts of what the second one made too (second_gold=, --against-gold)"
+            f"with one gold the true {metric} is the same for both systems; compare their accuracy, or also give "
+            "people's verdicts on the output of the second one (second_gold=, --against-gold)"
         )
-    both = _both(mine, yours)
-    how, sample, more = settle(sampling, Gold(left.task, left.label, left.value), both, what="a difference")
-    checks = check_random(sample, both, only=True) if how == "random" else {}
-    kept = np.isin(left.task, sample.task)
-    figure = make(mine, left.take(kept), yours, right, ask)
-    return replace(figure, sampling=how, checks=checks, notes=(*notes, *more))
+    pair_verdicts = _paired(first_verdicts, second_verdicts)
+    design, sample, sampling_notes = settle(
+        sampling, Gold(first_sample.task, first_sample.label, first_sample.value), pair_verdicts, purpose="a difference"
+    )
+    checks = check_random(sample, pair_verdicts, random_only=True) if design == "random" else {}
+    in_sample = np.isin(first_sample.task, sample.task)
+    figure = make(first_verdicts, first_sample.take(in_sample), second_verdicts, second_sample, query)
+    return replace(figure, sampling=design, checks=checks, notes=(*notes, *sampling_notes))
 
 
 def _placed(given: Any, votes: Votes[Any] | None, gold: Any) -> tuple[Verdicts, Gold]:
     votes = given if isinstance(given, Votes) else votes
-    sample, found = place(gold, verdicts(given, votes), None if votes is None else votes.about_workers)
-    found = blind_to(sample, given, found)
-    not_used_to_fit(found, sample)
-    return found, sample
+    sample, verdicts = place(gold, as_verdicts(given, votes), None if votes is None else votes.about_workers)
+    verdicts = blind_to(sample, given, verdicts)
+    not_used_to_fit(verdicts, sample)
+    return verdicts, sample
 
 
 Placed = tuple[Verdicts, Gold]
 
 
 def _same_tasks(first: Placed, second: Placed) -> tuple[Placed, Placed, list[str]]:
-    """Both systems on the tasks that both have, in one order; gold of the tasks that both golds have."""
-    (mine, left), (yours, right) = first, second
-    if (mine.value is None) != (yours.value is None):
+    """Restrict both systems to their common tasks in one order, and both golds to their common tasks."""
+    (first_verdicts, first_gold), (second_verdicts, second_gold) = first, second
+    if (first_verdicts.value is None) != (second_verdicts.value is None):
         raise DataError("one system gives numbers and the other classes; they cannot be compared")
-    code, known = lookup(yours.tasks, mine.tasks)
-    if not known.any():
+    code, is_shared = lookup(second_verdicts.tasks, first_verdicts.tasks)
+    if not is_shared.any():
         raise DataError("the two systems have no task in common")
-    out = len(mine) + len(yours) - 2 * int(known.sum())
-    notes = [f"{out:,} tasks that only one of the systems has are left out"] if out else []
-    at = np.full(len(yours), -1)
-    at[code[known]] = np.arange(int(known.sum()))
-    order = np.asarray(code[known], dtype=np.int64)
-    here = np.where(known, np.cumsum(known) - 1, -1)
-    left, right = (_moved(gold, place) for gold, place in ((left, here), (right, at)))
-    common = np.intersect1d(left.task, right.task)
+    n_left_out = len(first_verdicts) + len(second_verdicts) - 2 * int(is_shared.sum())
+    notes = [f"{n_left_out:,} tasks of only one of the systems are left out"] if n_left_out else []
+    second_code = np.full(len(second_verdicts), -1)
+    second_code[code[is_shared]] = np.arange(int(is_shared.sum()))
+    order = np.asarray(code[is_shared], dtype=np.int64)
+    new_code = np.where(is_shared, np.cumsum(is_shared) - 1, -1)
+    first_gold, second_gold = (
+        _moved(gold, place) for gold, place in ((first_gold, new_code), (second_gold, second_code))
+    )
+    common = np.intersect1d(first_gold.task, second_gold.task)
     if len(common) < FEWEST:
         raise DataError(f"{len(common)} gold labels are too few to estimate anything; at least {FEWEST} are needed")
-    mine = mine.keep(np.asarray(known))
-    yours = _reordered(yours, order)
-    pick = [gold.take(np.argsort(gold.task)[np.isin(np.sort(gold.task), common)]) for gold in (left, right)]
-    return (mine, pick[0]), (yours, pick[1]), notes
+    first_verdicts = first_verdicts.keep(np.asarray(is_shared))
+    second_verdicts = _reordered(second_verdicts, order)
+    aligned = [
+        gold.take(np.argsort(gold.task)[np.isin(np.sort(gold.task), common)]) for gold in (first_gold, second_gold)
+    ]
+    return (first_verdicts, aligned[0]), (second_verdicts, aligned[1]), notes
 
 
-def names_of(mine: Verdicts, yours: Verdicts) -> tuple[str, str]:
-    """What the two are called; the first and the second where one judge judged both."""
-    return ("the first", "the second") if mine.who == yours.who else (mine.who, yours.who)
+def names_of(first: Verdicts, second: Verdicts) -> tuple[str, str]:
+    """Return the names of the two systems; "the first" and "the second" if one judge judged both."""
+    return ("the first", "the second") if first.name == second.name else (first.name, second.name)
 
 
-def _moved(gold: Gold, place: I8) -> Gold:
-    kept = gold.take(place[gold.task] >= 0)
-    return replace(kept, task=place[kept.task])
+def _moved(gold: Gold, new_code: I8) -> Gold:
+    moved = gold.take(new_code[gold.task] >= 0)
+    return replace(moved, task=new_code[moved.task])
 
 
-def _reordered(found: Verdicts, order: I8) -> Verdicts:
+def _reordered(verdicts: Verdicts, order: I8) -> Verdicts:
     parts: dict[str, Any] = {
-        name: None if (value := getattr(found, name)) is None else value[order]
-        for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing", "changed")
+        name: None if (value := getattr(verdicts, name)) is None else value[order]
+        for name in (
+            "label",
+            "confidence",
+            "n_labels",
+            "value",
+            "posterior",
+            "used_to_fit",
+            "acceptance_order",
+            "changed",
+        )
     }
-    return replace(found, tasks=found.tasks.gather(order), **parts)
+    return replace(verdicts, tasks=verdicts.tasks.gather(order), **parts)
 
 
-def _both(mine: Verdicts, yours: Verdicts) -> Verdicts:
-    """The two as one: a verdict is a pair of verdicts, for the test of how the gold was drawn."""
-    names = [[*map(str, each.classes.to_list()), "none"] for each in (mine, yours)]
-    pair = mine.label * len(names[1]) + yours.label
-    used, label = np.unique(pair, return_inverse=True)
-    shown = [f"{names[0][p // len(names[1])]} and {names[1][p % len(names[1])]}" for p in used]
-    value = None if mine.value is None or yours.value is None else mine.value - yours.value
-    sure = np.minimum(mine.confidence, yours.confidence)
+def _paired(first: Verdicts, second: Verdicts) -> Verdicts:
+    """Combine the two into one, whose verdict is the pair of verdicts, for the test of how the gold was drawn."""
+    names = [[*map(str, verdicts.classes.to_list()), "none"] for verdicts in (first, second)]
+    pair = first.label * len(names[1]) + second.label
+    used_pairs, label = np.unique(pair, return_inverse=True)
+    shown = [f"{names[0][p // len(names[1])]} and {names[1][p % len(names[1])]}" for p in used_pairs]
+    value = None if first.value is None or second.value is None else first.value - second.value
+    confidence = np.minimum(first.confidence, second.confidence)
     return replace(
-        mine, who=" and ".join(names_of(mine, yours)), label=label.astype(np.int64), classes=pl.Series("label", shown),
-        confidence=sure, n_labels=mine.n_labels + yours.n_labels, value=value, posterior=None, told=None,
-    )  # fmt: skip
+        first,
+        name=" and ".join(names_of(first, second)),
+        label=label.astype(np.int64),
+        classes=pl.Series("label", shown),
+        confidence=confidence,
+        n_labels=first.n_labels + second.n_labels,
+        value=value,
+        posterior=None,
+        used_to_fit=None,
+    )
 
 
-def _accuracy(mine: Verdicts, gold: Gold, yours: Verdicts, _: Gold, ask: Ask) -> Figure:
-    names = [each.classes.cast(pl.String).to_list() for each in (mine, yours)]
+def _accuracy(first: Verdicts, gold: Gold, second: Verdicts, _: Gold, query: DifferenceQuery) -> Figure:
+    names = [verdicts.classes.cast(pl.String).to_list() for verdicts in (first, second)]
     classes = sorted({*names[0], *names[1]})
-    said, other = (
-        np.append([classes.index(name) for name in own], len(classes))[each.label].astype(np.int64)
-        for own, each in zip(names, (mine, yours), strict=True)
+    first_label, second_label = (
+        np.append([classes.index(name) for name in names_], len(classes))[verdicts.label].astype(np.int64)
+        for names_, verdicts in zip(names, (first, second), strict=True)
     )
     truth = np.array([classes.index(name) for name in names[0]])[gold.label]
-    differ = said != other
-    outcome = 1.0 * (said[gold.task] == truth) - (other[gold.task] == truth)
-    score = np.array([1.0, -1.0]) if len(classes) == 2 and (said < 2).all() and (other < 2).all() else np.array(LEVELS)
-    n, apart = len(mine), int(differ.sum())
-    counts, tasks = _strata(said, differ, gold, outcome, score)
-    rng, share = ask.rng(), apart / n
-    spread = rng.beta(apart + 0.5, n - apart + 0.5, double.DRAWS) if ask.new else share
-    if apart and not counts.sum():
-        raise DataError(f"no gold among the {apart:,} tasks on which {' and '.join(names_of(mine, yours))} differ")
-    value = share * double.point(tasks, counts, score) if apart else 0.0
-    drawn = double.draws(tasks, counts, score, rng, new=ask.new) * spread if apart else np.zeros(1)
-    low, high = double.central(drawn, ask.level)
-    whole = np.array([(outcome == level).sum() for level in LEVELS], dtype=float)
-    alone = double.draws(np.array([float(n)]), whole[None], np.array(LEVELS), rng, new=ask.new)
-    ends = double.central(alone, ask.level)
-    a, b = names_of(mine, yours)
+    differs = first_label != second_label
+    outcome = 1.0 * (first_label[gold.task] == truth) - (second_label[gold.task] == truth)
+    score = (
+        np.array([1.0, -1.0])
+        if len(classes) == 2 and (first_label < 2).all() and (second_label < 2).all()
+        else np.array(LEVELS)
+    )
+    n, n_differ = len(first), int(differs.sum())
+    counts, tasks = _strata(first_label, differs, gold, outcome, score)
+    rng, share = query.rng(), n_differ / n
+    spread = rng.beta(n_differ + 0.5, n - n_differ + 0.5, estimators.DRAWS) if query.new else share
+    if n_differ and not counts.sum():
+        raise DataError(f"no gold among the {n_differ:,} tasks on which {' and '.join(names_of(first, second))} differ")
+    value = share * estimators.point(tasks, counts, score) if n_differ else 0.0
+    drawn = estimators.draws(tasks, counts, score, rng, new=query.new) * spread if n_differ else np.zeros(1)
+    low, high = estimators.central(drawn, query.level)
+    outcome_counts = np.array([(outcome == level).sum() for level in LEVELS], dtype=float)
+    gold_draws = estimators.draws(np.array([float(n)]), outcome_counts[None], np.array(LEVELS), rng, new=query.new)
+    ends = estimators.central(gold_draws, query.level)
+    a, b = names_of(first, second)
     return Figure(
-        f"difference:{a},{b}", f"accuracy of {a} less that of {b}", value, low, high, ask.level,
-        "double sampling where they differ", "", "new" if ask.new else "these", len(gold), n, f"{a} and {b}", None,
+        f"difference:{a},{b}", f"accuracy of {a} less that of {b}", value, low, high, query.level,
+        "double sampling where they differ", "", "new" if query.new else "these", len(gold), n, f"{a} and {b}", None,
         (float(outcome.mean()), *ends), None, ((ends[1] - ends[0]) / (high - low)) ** 2 if high > low else None,
     )  # fmt: skip
 
@@ -218,45 +259,54 @@ def _accuracy(mine: Verdicts, gold: Gold, yours: Verdicts, _: Gold, ask: Ask) ->
 LEVELS = (1.0, 0.0, -1.0)
 
 
-def _strata(said: I8, differ: npt.NDArray[np.bool_], gold: Gold, outcome: F8, score: F8) -> tuple[F8, F8]:
-    """(gold counts, tasks) of each verdict of the first system among the tasks on which they differ; in one where a
-    verdict has little gold."""
-    inside = differ[gold.task]
-    size = int(said.max()) + 1
-    if (np.bincount(said[gold.task[inside]], minlength=size)[np.unique(said[differ])] < EACH).any():
-        said, size = np.zeros_like(said), 1
+def _strata(label: I8, differs: npt.NDArray[np.bool_], gold: Gold, outcome: F8, score: F8) -> tuple[F8, F8]:
+    """Return (gold counts, tasks) by verdict of the first system among the tasks on which they differ.
+
+    There is one stratum for all if a verdict has little gold.
+    """
+    inside = differs[gold.task]
+    size = int(label.max()) + 1
+    if (np.bincount(label[gold.task[inside]], minlength=size)[np.unique(label[differs])] < EACH).any():
+        label, size = np.zeros_like(label), 1
     counts = np.zeros((size, len(score)))
     for k, level in enumerate(score):
         rows = inside & (outcome == level)
-        counts[:, k] = np.bincount(said[gold.task[rows]], minlength=size)
-    tasks = np.bincount(said[differ], minlength=size).astype(float)
+        counts[:, k] = np.bincount(label[gold.task[rows]], minlength=size)
+    tasks = np.bincount(label[differs], minlength=size).astype(float)
     return counts[tasks > 0], tasks[tasks > 0]
 
 
-def _values(mine: Verdicts, left: Gold, yours: Verdicts, right: Gold, ask: Ask) -> Figure:
-    """Paired differences of people's verdicts, helped by those of the judge's."""
-    right = right.take(np.isin(right.task, left.task))
-    y, f = (a - b for a, b in zip(_scored(mine, left, ask.of), _scored(yours, right, ask.of), strict=True))
-    levels, new = np.unique(np.concatenate([y, f])), ask.new
-    a, b = names_of(mine, yours)
-    told = (f"difference:{ask.of}:{a},{b}", f"{ask.of} of {a} less that of {b}")
-    rest: tuple[Any, ...] = (ask.level, "", "", "new" if new else "these", len(y), len(f), f"{a} and {b}")
-    strata = [f == level for level in levels]
-    if len(levels) <= 3 and all(s[left.task].any() or not s.any() for s in strata):
-        tasks = np.array([float(s.sum()) for s in strata])
-        counts = np.array([[float((s[left.task] & (y == level)).sum()) for level in levels] for s in strata])
-        tasks, counts, rng = tasks[tasks > 0], counts[tasks > 0], ask.rng()
-        low, high = double.central(double.draws(tasks, counts, levels, rng, new=new), ask.level)
-        whole = counts.sum(axis=0)
-        ends = double.central(double.draws(tasks.sum()[None], whole[None], levels, rng, new=new), ask.level)
-        value, r2 = double.point(tasks, counts, levels), double.explained(tasks, counts, levels)
+def _paired_values(
+    first: Verdicts, first_gold: Gold, second: Verdicts, second_gold: Gold, query: DifferenceQuery
+) -> Figure:
+    """Estimate the paired difference of people's verdicts, using those of the judge."""
+    second_gold = second_gold.take(np.isin(second_gold.task, first_gold.task))
+    y, f = (
+        a - b
+        for a, b in zip(
+            _scored(first, first_gold, query.metric), _scored(second, second_gold, query.metric), strict=True
+        )
+    )
+    levels, new = np.unique(np.concatenate([y, f])), query.new
+    a, b = names_of(first, second)
+    titles = (f"difference:{query.metric}:{a},{b}", f"{query.metric} of {a} less that of {b}")
+    details: tuple[Any, ...] = (query.level, "", "", "new" if new else "these", len(y), len(f), f"{a} and {b}")
+    masks = [f == level for level in levels]
+    if len(levels) <= 3 and all(s[first_gold.task].any() or not s.any() for s in masks):
+        tasks = np.array([float(s.sum()) for s in masks])
+        counts = np.array([[float((s[first_gold.task] & (y == level)).sum()) for level in levels] for s in masks])
+        tasks, counts, rng = tasks[tasks > 0], counts[tasks > 0], query.rng()
+        low, high = estimators.central(estimators.draws(tasks, counts, levels, rng, new=new), query.level)
+        pooled = counts.sum(axis=0)
+        ends = estimators.central(estimators.draws(tasks.sum()[None], pooled[None], levels, rng, new=new), query.level)
+        value, r2 = estimators.point(tasks, counts, levels), estimators.explained(tasks, counts, levels)
         name = "double sampling"
     else:
-        made = regression(y, f[left.task], f, new=new)
-        half, alone = (half_width(e, d, ask.level) for e, d in ((made.error, made.freedom), made.alone[1:]))
-        value, r2, name = made.value, made.r2, "regression estimator"
-        low, high, ends = value - half, value + half, (made.alone[0] - alone, made.alone[0] + alone)
-    figure = Figure(*told, value, low, high, *rest)
+        fit = regression(y, f[first_gold.task], f, new=new)
+        half, gold_half = (half_width(e, d, query.level) for e, d in ((fit.error, fit.freedom), fit.alone[1:]))
+        value, r2, name = fit.value, fit.r2, "regression estimator"
+        low, high, ends = value - half, value + half, (fit.alone[0] - gold_half, fit.alone[0] + gold_half)
+    figure = Figure(*titles, value, low, high, *details)
     saved = ((ends[1] - ends[0]) / (high - low)) ** 2 if high > low else None
     return replace(
         figure, method=f"{name} of paired differences", judge_alone=float(f.mean()),
@@ -264,13 +314,13 @@ def _values(mine: Verdicts, left: Gold, yours: Verdicts, right: Gold, ask: Ask) 
     )  # fmt: skip
 
 
-def _scored(found: Verdicts, gold: Gold, of: str) -> tuple[F8, F8]:
-    """(score of each gold task by people, score of each task by the verdicts)."""
-    wanted = estimand(of, found)
-    if wanted.right:
-        raise ParameterError("with two golds ask for a share, win rate or mean; an accuracy needs one gold for both")
-    if found.value is not None:
+def _scored(verdicts: Verdicts, gold: Gold, metric: str) -> tuple[F8, F8]:
+    """Return the score of each gold task by people, and of each task by the verdicts."""
+    target = estimand(metric, verdicts)
+    if target.right:
+        raise ParameterError("with two golds choose a share, win rate or mean; an accuracy needs one gold for both")
+    if verdicts.value is not None:
         assert gold.value is not None
-        return gold.value, found.value
-    assert wanted.score is not None
-    return wanted.score[gold.label], np.append(wanted.score, 0.0)[found.label]
+        return gold.value, verdicts.value
+    assert target.score is not None
+    return target.score[gold.label], np.append(target.score, 0.0)[verdicts.label]

@@ -1,4 +1,4 @@
-"""estimate: a figure about all tasks from few gold labels and a verdict on each."""
+"""`estimate`: a figure about all tasks from few gold labels and a verdict on each task."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ import numpy.typing as npt
 
 from ...core.errors import CrowdwiseError, DataError, ParameterError
 from ...core.votes import Votes
-from . import estimators as double
-from . import estimators as rogan
+from . import estimators
 from .difference import difference, two_workers
 from .estimand import Estimand, Figure, estimand
-from .estimators import Estimated, half_width, ppi_plus_plus, regression, weighted
+from .estimators import FittedMean, half_width, ppi_plus_plus, regression, weighted
 from .gold import Gold, blind_to, not_used_to_fit, place
+from .order import split_fit
 from .sampling import check_random, settle
-from .standing import split_fit
-from .verdicts import Verdicts, verdicts
+from .verdicts import Verdicts, as_verdicts
 
 F8 = npt.NDArray[np.float64]
 Method = Literal["auto", "double", "regression", "ppi++"]
 FEWEST = 10
-# A verdict without gold is let pass where it holds less than this share of the tasks.
+# A verdict may lack gold if it holds less than this share of the tasks.
 RARE = 0.01
-# A score instead of classes wants so many gold labels of each side.
+# The regression on a score of classes needs so many gold labels at either end.
 EACH = 20
 
 
@@ -34,25 +33,41 @@ def estimate(
     given: Any,
     *,
     gold: Any,
-    of: str,
+    metric: str,
     sampling: Any = None,
     level: float = 0.95,
     by: Any = None,
-    for_: Literal["these", "new"] = "these",
+    population: Literal["these", "new"] = "these",
     method: Method = "auto",
     votes: Votes[Any] | None = None,
     fit_share: float | None = None,
-    anyway: bool = False,
+    force: bool = False,
     seed: int = 0,
 ) -> Figure:
-    """A share, accuracy, win rate, mean or difference over all tasks, with an interval that holds its level.
+    """Estimate a share, accuracy, win rate, mean or difference over all tasks, with a valid interval.
 
-    `given` are votes (one judge's verdicts, or of many workers the default method's labels) or a result. `gold` is a
-    table or mapping task, label; `sampling` says how its tasks were drawn: "random", "within verdict", "weights" (a
-    column probability), "by truth", or a `Draw`. "difference:A,B" is of two classes (who won), or of the accuracies of
-    two workers. `for_` "these" tasks or "new" ones of their kind; `by` gives a
-    figure for each group of tasks too. `fit_share` fits a method that needs gold on that share of it. Gold that
-    calibrated the result (`cw.fit`) may be used again: the labels of the fit without it are the verdicts.
+    Args:
+        given: Votes (one judge's verdicts; of several workers the default method's labels), or a result.
+        gold: Table or mapping task, label.
+        metric: "share:CLASS", "accuracy", "winrate[:CLASS]", "mean" or "difference:A,B" of two classes, or of the
+            accuracies of two workers.
+        sampling: How the gold tasks were drawn: "random", "within verdict", "weights" (a column probability), "by
+            truth", "unknown", or a `Draw`.
+        level: Level of the interval.
+        by: Column (or table) of groups that each get a figure too.
+        population: Whether the interval is for "these" tasks or for "new" tasks of the same kind.
+        method: Estimator: "auto", "double", "regression" or "ppi++".
+        votes: The votes behind a result.
+        fit_share: Share of the gold that fits a method which needs gold; the rest estimates.
+        force: Return the estimate without an interval if the sampling is unknown.
+        seed: Seed of the interval.
+
+    Returns:
+        A `Figure`. If the gold calibrated the result (`cw.fit`), the labels of the fit without it are the verdicts.
+
+    Raises:
+        ParameterError: If an option is not valid, or the sampling is not stated.
+        DataError: If there is too little gold, or it is not the sample it is stated to be.
 
     >>> import crowdwise as cw
     >>> tasks = [f"t{i:03}" for i in range(400)]
@@ -65,36 +80,40 @@ def estimate(
     """
     if not 0 < level < 1:
         raise ParameterError(f"level must be between 0 and 1, got {level}")
-    if for_ not in ("these", "new"):
-        raise ParameterError(f"for must be these or new, got {for_!r}")
+    if population not in ("these", "new"):
+        raise ParameterError(f"for must be these or new, got {population!r}")
     if method not in ("auto", "double", "regression", "ppi++"):
         raise ParameterError(f"method must be auto, double, regression or ppi++, got {method!r}")
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
     votes = given if isinstance(given, Votes) else votes
-    two = two_workers(of, votes)
-    if two is not None:
+    worker_votes = two_workers(metric, votes)
+    if worker_votes is not None:
         if by is not None or method != "auto":
-            raise ParameterError("a difference of two workers has no groups and one estimator; leave by and method out")
-        return difference(*two, gold=gold, sampling=sampling, level=level, for_=for_, seed=seed)
-    about = None if votes is None else votes.about_workers
-    sample, found = place(gold, verdicts(given, votes), about)
-    found = blind_to(sample, given, found)
-    not_used_to_fit(found, sample)
-    how, sample, notes = settle(sampling, sample, found, anyway)
-    if found.changed is not None:
-        notes = [*notes, f"this gold was given to the fit too: the figure is about the labels of the fit without it, "
-                 f"{int(found.changed.sum()):,} of which changed with the gold"]  # fmt: skip
-    sample, found, notes = _without_told(sample, found, notes)
-    checks = check_random(sample, found, within=how == "within verdict") if how in ("random", "within verdict") else {}
-    wanted = estimand(of, found)
-    ask = _Ask(level, for_ == "new", how, method, seed)
-    figure = replace(_figure(wanted, sample, found, ask), checks=checks, notes=tuple(notes))
-    return figure if by is None else replace(figure, groups=_by(by, wanted, sample, found, ask))
+            raise ParameterError("a difference of two workers takes neither by nor method; leave them out")
+        return difference(*worker_votes, gold=gold, sampling=sampling, level=level, population=population, seed=seed)
+    about_workers = None if votes is None else votes.about_workers
+    sample, verdicts = place(gold, as_verdicts(given, votes), about_workers)
+    verdicts = blind_to(sample, given, verdicts)
+    not_used_to_fit(verdicts, sample)
+    design, sample, notes = settle(sampling, sample, verdicts, force)
+    if verdicts.changed is not None:
+        notes = [*notes, f"this gold was also given to the fit: the figure is about the labels of the fit without it, "
+                 f"{int(verdicts.changed.sum()):,} of which changed with the gold"]  # fmt: skip
+    sample, verdicts, notes = _without_fit_gold(sample, verdicts, notes)
+    checks = (
+        check_random(sample, verdicts, within=design == "within verdict")
+        if design in ("random", "within verdict")
+        else {}
+    )
+    target = estimand(metric, verdicts)
+    query = _EstimateQuery(level, population == "new", design, method, seed)
+    figure = replace(_figure(target, sample, verdicts, query), checks=checks, notes=tuple(notes))
+    return figure if by is None else replace(figure, groups=_by(by, target, sample, verdicts, query))
 
 
-class _Ask:
-    """What was asked, the same for every group."""
+class _EstimateQuery:
+    """Options of `estimate`, the same for every group."""
 
     def __init__(self, level: float, new: bool, how: str, method: Method, seed: int) -> None:
         self.level, self.new, self.how, self.method, self.seed = level, new, how, method, seed
@@ -103,160 +122,172 @@ class _Ask:
         return np.random.default_rng([self.seed, 0xE571])
 
 
-def _without_told(gold: Gold, found: Verdicts, notes: list[str]) -> tuple[Gold, Verdicts, list[str]]:
-    """Tasks whose gold made the verdicts are no part of what is estimated."""
-    if found.told is None or not found.told.any():
-        return gold, found, notes
-    left = ~found.told
-    at = np.cumsum(left) - 1
-    note = f"{int(found.told.sum()):,} tasks whose gold was used to fit are left out"
-    return Gold(at[gold.task], gold.label, gold.value, gold.chance), found.keep(left), [*notes, note]
+def _without_fit_gold(gold: Gold, verdicts: Verdicts, notes: list[str]) -> tuple[Gold, Verdicts, list[str]]:
+    """Leave out the tasks whose gold was used to fit the verdicts."""
+    if verdicts.used_to_fit is None or not verdicts.used_to_fit.any():
+        return gold, verdicts, notes
+    is_open = ~verdicts.used_to_fit
+    new_code = np.cumsum(is_open) - 1
+    note = f"{int(verdicts.used_to_fit.sum()):,} tasks whose gold was used to fit are left out"
+    return Gold(new_code[gold.task], gold.label, gold.value, gold.chance), verdicts.keep(is_open), [*notes, note]
 
 
-def _by(by: Any, wanted: Estimand, gold: Gold, found: Verdicts, ask: _Ask) -> dict[Any, Figure | str]:
-    group, names = found.groups(by)
+def _by(
+    groups: Any, target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery
+) -> dict[Any, Figure | str]:
+    group, names = verdicts.groups(groups)
     out: dict[Any, Figure | str] = {}
     for code, name in enumerate(names):
-        inside = group == code
-        rows = np.flatnonzero(inside[gold.task])
-        at = np.cumsum(inside) - 1
-        part = gold.take(rows)
-        part = Gold(at[part.task], part.label, part.value, part.chance)
+        in_group = group == code
+        rows = np.flatnonzero(in_group[gold.task])
+        new_code = np.cumsum(in_group) - 1
+        group_gold = gold.take(rows)
+        group_gold = Gold(new_code[group_gold.task], group_gold.label, group_gold.value, group_gold.chance)
         try:
-            out[name] = _figure(wanted, part, found.keep(inside), ask)
+            out[name] = _figure(target, group_gold, verdicts.keep(in_group), query)
         except CrowdwiseError as error:
             out[name] = str(error)
     return out
 
 
-def _figure(wanted: Estimand, gold: Gold, found: Verdicts, ask: _Ask) -> Figure:
+def _figure(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
     if len(gold) < FEWEST:
         raise DataError(f"{len(gold)} gold labels are too few to estimate anything; at least {FEWEST} are needed")
-    make: Callable[[Estimand, Gold, Verdicts, _Ask], Figure] = _double
-    if ask.how == "by truth":
-        make = _balanced
-    elif ask.how == "weights" or (wanted.score is None and not wanted.right) or ask.method in ("regression", "ppi++"):
-        make = _regression
-    figure = make(wanted, gold, found, ask)
-    if ask.how == "unknown":
+    estimator: Callable[[Estimand, Gold, Verdicts, _EstimateQuery], Figure] = _double
+    if query.how == "by truth":
+        estimator = _balanced
+    elif (
+        query.how == "weights" or (target.score is None and not target.right) or query.method in ("regression", "ppi++")
+    ):
+        estimator = _regression
+    figure = estimator(target, gold, verdicts, query)
+    if query.how == "unknown":
         figure = replace(figure, low=None, high=None, gold_only=None, labels_saved=None)
     return figure
 
 
-def _outcome(wanted: Estimand, gold: Gold, found: Verdicts) -> tuple[npt.NDArray[np.int64], F8]:
-    """(code of what is true of each gold task, score of each code)."""
-    if wanted.right:
-        return (gold.label != found.label[gold.task]).astype(np.int64), np.array([1.0, 0.0])
-    assert wanted.score is not None
-    return gold.label, wanted.score
+def _outcome(target: Estimand, gold: Gold, verdicts: Verdicts) -> tuple[npt.NDArray[np.int64], F8]:
+    """Return the code of the outcome of each gold task, and the score of each code."""
+    if target.right:
+        return (gold.label != verdicts.label[gold.task]).astype(np.int64), np.array([1.0, 0.0])
+    assert target.score is not None
+    return gold.label, target.score
 
 
-def _double(wanted: Estimand, gold: Gold, found: Verdicts, ask: _Ask) -> Figure:
-    truth, score = _outcome(wanted, gold, found)
-    strata = len(found.classes) + 1  # tasks without a verdict stand apart
-    tasks = np.bincount(found.label, minlength=strata).astype(float)
+def _double(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+    truth, score = _outcome(target, gold, verdicts)
+    strata = len(verdicts.classes) + 1  # tasks without a verdict are a stratum of their own
+    tasks = np.bincount(verdicts.label, minlength=strata).astype(float)
     counts = np.zeros((strata, len(score)))
-    np.add.at(counts, (found.label[gold.task], truth), 1.0)
-    _gold_in_each(tasks, counts, found)
-    held = tasks > 0
-    tasks, counts = tasks[held], counts[held]
-    value = double.point(tasks, counts, score)
-    rng = ask.rng()
-    low, high = double.central(double.draws(tasks, counts, score, rng, new=ask.new), ask.level)
-    whole = counts.sum(axis=0)
-    alone = float(whole @ score / whole.sum())
-    if ask.how == "within verdict":  # what as many gold labels drawn from all tasks would hold
-        whole = whole.sum() * (tasks / tasks.sum()) @ (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-    ends = double.central(double.draws(tasks.sum()[None], whole[None], score, rng, new=ask.new), ask.level)
-    judge = None if wanted.right else float(np.append(score, np.nan)[found.label[found.said]].mean())
+    np.add.at(counts, (verdicts.label[gold.task], truth), 1.0)
+    _gold_in_each(tasks, counts, verdicts)
+    has_tasks = tasks > 0
+    tasks, counts = tasks[has_tasks], counts[has_tasks]
+    value = estimators.point(tasks, counts, score)
+    rng = query.rng()
+    low, high = estimators.central(estimators.draws(tasks, counts, score, rng, new=query.new), query.level)
+    pooled = counts.sum(axis=0)
+    gold_value = float(pooled @ score / pooled.sum())
+    if query.how == "within verdict":  # what as many gold labels drawn from all tasks would hold
+        pooled = pooled.sum() * (tasks / tasks.sum()) @ (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+    gold_ends = estimators.central(
+        estimators.draws(tasks.sum()[None], pooled[None], score, rng, new=query.new), query.level
+    )
+    judge_value = None if target.right else float(np.append(score, np.nan)[verdicts.label[verdicts.has_verdict]].mean())
     return Figure(
-        wanted.name, wanted.people, value, low, high, ask.level, "double sampling", ask.how,
-        "new" if ask.new else "these", len(gold), len(found), found.who, judge,
-        None if ask.how == "within verdict" else (alone, *ends), double.explained(tasks, counts, score),
-        ((ends[1] - ends[0]) / (high - low)) ** 2 if high > low else None,
+        target.name, target.display_name, value, low, high, query.level, "double sampling", query.how,
+        "new" if query.new else "these", len(gold), len(verdicts), verdicts.name, judge_value,
+        None if query.how == "within verdict" else (gold_value, *gold_ends), estimators.explained(tasks, counts, score),
+        ((gold_ends[1] - gold_ends[0]) / (high - low)) ** 2 if high > low else None,
     )  # fmt: skip
 
 
-def _gold_in_each(tasks: F8, counts: F8, found: Verdicts) -> None:
-    """Refuse where a verdict that matters has no gold."""
-    bare = (counts.sum(axis=1) == 0) & (tasks >= max(RARE * tasks.sum(), 1))
-    if bare.any():
-        k = int(np.argmax(np.where(bare, tasks, 0)))
-        said = f'that {found.who} calls "{found.classes[k]}"' if k < len(found.classes) else "without a verdict"
-        raise DataError(f"no gold among the {int(tasks[k]):,} tasks {said}; draw some there")
+def _gold_in_each(tasks: F8, counts: F8, verdicts: Verdicts) -> None:
+    """Raise if a frequent verdict has no gold."""
+    lacks_gold = (counts.sum(axis=1) == 0) & (tasks >= max(RARE * tasks.sum(), 1))
+    if lacks_gold.any():
+        k = int(np.argmax(np.where(lacks_gold, tasks, 0)))
+        description = (
+            f'that {verdicts.name} calls "{verdicts.classes[k]}"' if k < len(verdicts.classes) else "without a verdict"
+        )
+        raise DataError(f"no gold among the {int(tasks[k]):,} tasks {description}; draw some there")
 
 
-def _regression(wanted: Estimand, gold: Gold, found: Verdicts, ask: _Ask) -> Figure:
-    """Of numbers, of known probabilities of being drawn, and of classes with a score where it is asked for."""
-    if found.value is not None:
+def _regression(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+    """Estimate for numbers, for known sampling probabilities, and for classes with a score if requested."""
+    if verdicts.value is not None:
         assert gold.value is not None
-        y, f = gold.value, found.value
-    elif wanted.right:
-        y, f = (gold.label == found.label[gold.task]).astype(float), found.confidence
+        y, f = gold.value, verdicts.value
+    elif target.right:
+        y, f = (gold.label == verdicts.label[gold.task]).astype(float), verdicts.confidence
     else:
-        assert wanted.score is not None
-        sure = np.eye(len(found.classes) + 1)[found.label][:, :-1] if found.posterior is None else found.posterior
-        y, f = wanted.score[gold.label], sure @ wanted.score
+        assert target.score is not None
+        posterior = (
+            np.eye(len(verdicts.classes) + 1)[verdicts.label][:, :-1]
+            if verdicts.posterior is None
+            else verdicts.posterior
+        )
+        y, f = target.score[gold.label], posterior @ target.score
     name = "regression estimator"
-    if ask.method == "ppi++":
-        made = _ppi(y, f, gold)
+    if query.method == "ppi++":
+        fit = _ppi(y, f, gold)
         name = "PPI++"
-    elif ask.how == "weights":
+    elif query.how == "weights":
         assert gold.chance is not None
-        made, name = weighted(y, f[gold.task], gold.chance, f, new=ask.new), "weighted regression estimator"
+        fit, name = weighted(y, f[gold.task], gold.chance, f, new=query.new), "weighted regression estimator"
     else:
-        if found.value is None and min(int((y == v).sum()) for v in (y.min(), y.max())) < EACH:
-            return _double(wanted, gold, found, ask)
-        made = regression(y, f[gold.task], f, new=ask.new)
-    half = half_width(made.error, made.freedom, ask.level)
-    half_alone = half_width(made.alone[1], made.alone[2], ask.level)
-    alone = (made.alone[0], made.alone[0] - half_alone, made.alone[0] + half_alone)
+        if verdicts.value is None and min(int((y == v).sum()) for v in (y.min(), y.max())) < EACH:
+            return _double(target, gold, verdicts, query)
+        fit = regression(y, f[gold.task], f, new=query.new)
+    half = half_width(fit.error, fit.freedom, query.level)
+    half_alone = half_width(fit.alone[1], fit.alone[2], query.level)
+    gold_only = (fit.alone[0], fit.alone[0] - half_alone, fit.alone[0] + half_alone)
     return Figure(
-        wanted.name, wanted.people, made.value, made.value - half, made.value + half, ask.level, name, ask.how,
-        "new" if ask.new or ask.method == "ppi++" else "these", len(gold), len(found), found.who,
-        None if wanted.right else float(f[found.said].mean()), alone, made.r2,
+        target.name, target.display_name, fit.value, fit.value - half, fit.value + half, query.level, name, query.how,
+        "new" if query.new or query.method == "ppi++" else "these", len(gold), len(verdicts), verdicts.name,
+        None if target.right else float(f[verdicts.has_verdict].mean()), gold_only, fit.r2,
         (half_alone / half) ** 2 if half > 0 else None,
     )  # fmt: skip
 
 
-def _ppi(y: F8, f: F8, gold: Gold) -> Estimated:
-    """As ppi-python: z intervals for new tasks, gold against all that is not gold."""
-    other = np.ones(len(f), dtype=bool)
-    other[gold.task] = False
-    if not other.any():
+def _ppi(y: F8, f: F8, gold: Gold) -> FittedMean:
+    """PPI++ as in ppi-python: z intervals for new tasks, gold against all tasks without gold."""
+    unlabelled = np.ones(len(f), dtype=bool)
+    unlabelled[gold.task] = False
+    if not unlabelled.any():
         raise DataError("PPI++ needs tasks without gold; there are none")
-    mine = f[gold.task]
-    value, error, lam = ppi_plus_plus(y, mine, f[other])
-    same = regression(y, mine, f)
-    alone = (float(y.mean()), float(y.std() / np.sqrt(len(y))), np.inf)
-    return Estimated(value, error, np.inf, lam, same.r2, alone)
+    gold_prediction = f[gold.task]
+    value, error, lam = ppi_plus_plus(y, gold_prediction, f[unlabelled])
+    fit = regression(y, gold_prediction, f)
+    gold_only = (float(y.mean()), float(y.std() / np.sqrt(len(y))), np.inf)
+    return FittedMean(value, error, np.inf, lam, fit.r2, gold_only)
 
 
-def _balanced(wanted: Estimand, gold: Gold, found: Verdicts, ask: _Ask) -> Figure:
-    if wanted.score is None:
+def _balanced(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+    if target.score is None:
         raise ParameterError("gold balanced by the true class can correct shares of classes, not the accuracy")
-    k = len(found.classes)
-    said = found.label < k
-    kept = said[gold.task]
+    k = len(verdicts.classes)
+    has_verdict = verdicts.label < k
+    usable = has_verdict[gold.task]
     counts = np.zeros((k, k))
-    np.add.at(counts, (gold.label[kept], found.label[gold.task][kept]), 1.0)
-    bare = counts.sum(axis=1) == 0
-    if bare.any():
-        raise DataError(f'gold balanced by truth has no task of class "{found.classes[int(np.argmax(bare))]}"')
-    tasks = np.bincount(found.label[said], minlength=k).astype(float)
-    theta, able = rogan.balanced_draws(counts, tasks, ask.rng(), double.DRAWS)
+    np.add.at(counts, (gold.label[usable], verdicts.label[gold.task][usable]), 1.0)
+    lacks_gold = counts.sum(axis=1) == 0
+    if lacks_gold.any():
+        raise DataError(f'gold balanced by truth has no task of class "{verdicts.classes[int(np.argmax(lacks_gold))]}"')
+    tasks = np.bincount(verdicts.label[has_verdict], minlength=k).astype(float)
+    theta, informedness = estimators.balanced_draws(counts, tasks, query.rng(), estimators.DRAWS)
     rows = counts / counts.sum(axis=1, keepdims=True)
-    if (able <= (rogan.EDGE if k == 2 else rogan.SINGULAR)).mean() > 0.01:
-        low, high = double.central(able, ask.level)
-        what = "TPR + TNR - 1" if k == 2 else "smallest singular value of its confusions"
+    if (informedness <= (estimators.EDGE if k == 2 else estimators.SINGULAR)).mean() > 0.01:
+        low, high = estimators.central(informedness, query.level)
+        measure = "TPR + TNR - 1" if k == 2 else "smallest singular value of its confusions"
         raise DataError(
-            f"{found.who} may be no better than chance ({what} = {float(rogan.informedness(rows)):.2f} [{low:.2f}, "
-            f"{high:.2f}]); its verdicts cannot be corrected"
+            f"{verdicts.name} may be no better than chance ({measure} = {float(estimators.informedness(rows)):.2f} "
+            f"[{low:.2f}, {high:.2f}]); its verdicts cannot be corrected"
         )
-    value = float(rogan.on_simplex(rogan.solve(rows, tasks / tasks.sum())) @ wanted.score)
-    low, high = double.central(theta @ wanted.score, ask.level)
-    judge = float(tasks @ wanted.score / tasks.sum())
+    value = float(estimators.on_simplex(estimators.solve(rows, tasks / tasks.sum())) @ target.score)
+    low, high = estimators.central(theta @ target.score, query.level)
+    judge_value = float(tasks @ target.score / tasks.sum())
     return Figure(
-        wanted.name, wanted.people, value, min(low, value), max(high, value), ask.level, "Rogan-Gladen", ask.how,
-        "new" if ask.new else "these", len(gold), len(found), found.who, judge,
+        target.name, target.display_name, value, min(low, value), max(high, value), query.level, "Rogan-Gladen",
+        query.how, "new" if query.new else "these", len(gold), len(verdicts), verdicts.name, judge_value,
     )  # fmt: skip

@@ -1,9 +1,9 @@
-"""Double sampling: what a cheap verdict says of every task, and the truth of a few tasks within each verdict.
+"""Double sampling: a cheap verdict on every task, and the truth of a few tasks within each verdict.
 
     theta_k = sum_l W_l/N · C[l, k]/C[l, .]          tasks W[l] with verdict l, gold counts C[l, k]
 
-Tenenbein (1970), JASA 65(331), doi:10.1080/01621459.1970.10481170. The interval is that of a Bayesian draw of every
-verdict's row, which holds where few gold labels or none have an error.
+Tenenbein (1970), JASA 65(331), doi:10.1080/01621459.1970.10481170. The interval comes from a Bayesian draw of every
+verdict's row, which remains valid if few or no gold labels disagree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DRAWS = 4000
 def point(tasks: F8, counts: F8, score: F8) -> float:
     """Mean score over all tasks: tasks[verdict], gold counts[verdict, true], score[true].
 
-    A verdict without gold has the score of all gold taken together.
+    A verdict without gold has the score of all gold pooled.
 
     >>> point(np.array([300.0, 700.0]), np.array([[36.0, 4.0], [3.0, 17.0]]), np.array([1.0, 0.0]))
     0.375
@@ -32,9 +32,9 @@ def point(tasks: F8, counts: F8, score: F8) -> float:
 
 
 def draws(tasks: F8, counts: F8, score: F8, rng: np.random.Generator, *, new: bool = False, size: int = DRAWS) -> F8:
-    """Plausible mean scores: of these tasks (whose unchecked rest is drawn), or of `new` tasks of their kind.
+    """Posterior draws of the mean score of these tasks (unchecked tasks are drawn), or of `new` tasks of the same kind.
 
-    A score with two values needs only how often each is; that is a Beta, the margin of the Dirichlet.
+    A score with two values needs only how often each occurs; that is a Beta, the margin of the Dirichlet.
     """
     levels, place = np.unique(score, return_inverse=True)
     prior = np.bincount(place, minlength=len(levels)) / len(score)
@@ -43,16 +43,16 @@ def draws(tasks: F8, counts: F8, score: F8, rng: np.random.Generator, *, new: bo
     if new:
         shares = _rows((tasks + 0.5)[None], rng, size)[:, 0]
         return np.asarray(np.einsum("bl,bls,s->b", shares, rates, levels))
-    rest = np.maximum(np.rint(tasks - counts.sum(axis=1)), 0).astype(np.int64)
+    unchecked = np.maximum(np.rint(tasks - counts.sum(axis=1)), 0).astype(np.int64)
     total = np.full(size, float((cells @ levels).sum()))
     for verdict in range(len(tasks)):
         if len(levels) == 2:
-            hits = rng.binomial(rest[verdict], rates[:, verdict, 1])
-            total += levels[0] * (rest[verdict] - hits) + levels[1] * hits
+            hits = rng.binomial(unchecked[verdict], rates[:, verdict, 1])
+            total += levels[0] * (unchecked[verdict] - hits) + levels[1] * hits
         elif len(levels) > 2:
-            total += rng.multinomial(rest[verdict], rates[:, verdict]) @ levels
+            total += rng.multinomial(unchecked[verdict], rates[:, verdict]) @ levels
         else:
-            total += levels[0] * rest[verdict]
+            total += levels[0] * unchecked[verdict]
     return np.asarray(total / tasks.sum())
 
 
@@ -65,7 +65,7 @@ def _rows(shape: F8, rng: np.random.Generator, size: int) -> F8:
 
 
 def explained(tasks: F8, counts: F8, score: F8) -> float:
-    """R squared: the share of the score's variance that the verdict explains, by the gold."""
+    """R squared: the share of the score's variance that the verdict explains, according to the gold."""
     n = counts.sum(axis=1)
     pooled = counts.sum(axis=0) @ score / counts.sum()
     mean = np.where(n > 0, counts @ score / np.maximum(n, 1), pooled)
@@ -87,15 +87,15 @@ def central(values: F8, level: float) -> tuple[float, float]:
 # Rogan-Gladen: shares of the true classes from shares of verdicts, where gold was drawn within the true classes.
 #     q = Aᵀ theta,  A[k, l] = P(verdict l | true k)
 #
-# Rogan & Gladen (1978), doi:10.1093/oxfordjournals.aje.a112510. Both A and q are drawn: an error rate of no errors
-# seen is not zero.
+# Rogan & Gladen (1978), doi:10.1093/oxfordjournals.aje.a112510. Both A and q are drawn: no observed errors do not
+# mean an error rate of zero.
 
-# Below this much better than chance (K = 2), or below this smallest singular value, verdicts cannot be turned back.
+# Informedness (K = 2) or smallest singular value below which verdicts cannot be corrected.
 EDGE, SINGULAR = 0.02, 0.05
 
 
 def solve(rows: F8, shares: F8) -> F8:
-    """theta with rowsᵀ·theta = shares; not yet on the simplex.
+    """Solve rowsᵀ·theta = shares; the solution may lie outside the simplex.
 
     >>> solve(np.array([[0.9, 0.1], [0.3, 0.7]]), np.array([0.8, 0.2])).round(5).tolist()
     [0.83333, 0.16667]
@@ -104,27 +104,29 @@ def solve(rows: F8, shares: F8) -> F8:
 
 
 def on_simplex(theta: F8) -> F8:
-    """Shares below zero are zero, and what is left adds up to one."""
+    """Clip shares at zero and normalize them to sum to one."""
     cut = np.clip(theta, 0, None)
     return np.asarray(cut / cut.sum(axis=-1, keepdims=True))
 
 
 def informedness(rows: F8) -> F8:
-    """How much better than chance: sensitivity + specificity - 1, of many classes the smallest singular value."""
+    """How much better than chance: sensitivity + specificity - 1; with several classes the smallest singular value."""
     if rows.shape[-1] == 2:
         return np.asarray(rows[..., 0, 0] + rows[..., 1, 1] - 1)
     return np.asarray(np.linalg.svd(rows, compute_uv=False)[..., -1])
 
 
 def balanced_draws(counts: F8, tasks: F8, rng: np.random.Generator, size: int) -> tuple[F8, F8]:
-    """(theta[draw, class] on the simplex, informedness[draw]) of gold counts[true, verdict] and tasks[verdict]."""
+    """Return theta[draw, class] on the simplex and informedness[draw] from gold counts[true, verdict] and
+    tasks[verdict].
+    """
     rows = _rows(counts + 0.5, rng, size)
     shares = _rows((tasks + 0.5)[None], rng, size)[:, 0]
-    able = informedness(rows)
-    usable = np.abs(able) > 1e-6
+    informedness_ = informedness(rows)
+    usable = np.abs(informedness_) > 1e-6
     theta = np.full((size, len(tasks)), 1.0 / len(tasks))
     theta[usable] = on_simplex(solve(rows[usable], shares[usable]))
-    return theta, able
+    return theta, informedness_
 
 
 # ----------------------------------------------------------------
@@ -135,8 +137,8 @@ def balanced_draws(counts: F8, tasks: F8, rng: np.random.Generator, size: int) -
 # & Zrnic (2023), arXiv:2311.01453.
 
 
-class Estimated(NamedTuple):
-    """A value with its standard error and the degrees of freedom of its t interval; `alone`: from the gold only."""
+class FittedMean(NamedTuple):
+    """A value with its standard error and the degrees of freedom of its t interval; `alone` is from the gold only."""
 
     value: float
     error: float
@@ -147,57 +149,59 @@ class Estimated(NamedTuple):
 
 
 def half_width(error: float, freedom: float, level: float) -> float:
-    """Half of a t interval."""
+    """Return half the width of a t interval."""
     from scipy.special import ndtri, stdtrit
 
     tail = (1 + level) / 2
     return float(error * (stdtrit(freedom, tail) if np.isfinite(freedom) else ndtri(tail)))
 
 
-def regression(y: F8, f: F8, everything: F8, *, new: bool = False) -> Estimated:
-    """y and f of the gold tasks, the predictions of all N tasks (gold among them)."""
-    n, total = len(y), len(everything)
-    lam = _slope(y, f, float(everything.var(ddof=1)))
-    rest = y - lam * f
-    value = lam * float(everything.mean()) + float(rest.mean())
-    s_y, s_r = float(y.var(ddof=1)), float(((rest - rest.mean()) ** 2).sum() / (n - 2))
-    left = 1 - n / total
-    more = s_y / total if new else 0.0
-    alone = (float(y.mean()), float(np.sqrt(left * s_y / n + more)), float(n - 1))
-    return Estimated(value, float(np.sqrt(left * s_r / n + more)), float(n - 2), lam, _r2(y, f), alone)
+def regression(y: F8, f: F8, all_predictions: F8, *, new: bool = False) -> FittedMean:
+    """Regression estimate from y and f of the gold tasks and the predictions of all N tasks (gold included)."""
+    n, total = len(y), len(all_predictions)
+    lam = _slope(y, f, float(all_predictions.var(ddof=1)))
+    residual = y - lam * f
+    value = lam * float(all_predictions.mean()) + float(residual.mean())
+    s_y, s_r = float(y.var(ddof=1)), float(((residual - residual.mean()) ** 2).sum() / (n - 2))
+    unsampled_share = 1 - n / total
+    new_variance = s_y / total if new else 0.0
+    gold_only = (float(y.mean()), float(np.sqrt(unsampled_share * s_y / n + new_variance)), float(n - 1))
+    return FittedMean(
+        value, float(np.sqrt(unsampled_share * s_r / n + new_variance)), float(n - 2), lam, _r2(y, f), gold_only
+    )
 
 
-def weighted(y: F8, f: F8, chance: F8, everything: F8, *, new: bool = False) -> Estimated:
-    """The same where gold task i was drawn with the known probability chance[i], each by itself (Hájek)."""
-    n, total = len(y), len(everything)
+def weighted(y: F8, f: F8, chance: F8, all_predictions: F8, *, new: bool = False) -> FittedMean:
+    """Regression estimate if gold task i was drawn independently with known probability chance[i] (Hájek)."""
+    n, total = len(y), len(all_predictions)
     w = 1 / chance
     mean_y, mean_f = np.average(y, weights=w), np.average(f, weights=w)
     square = float((w**2 * (f - mean_f) ** 2).sum())
     lam = float((w**2 * (y - mean_y) * (f - mean_f)).sum() / square) if square > 1e-300 else 0.0
-    rest = y - lam * f
-    value = lam * float(everything.mean()) + float(np.average(rest, weights=w))
-    more = float(np.average((y - mean_y) ** 2, weights=w)) / total if new else 0.0
+    residual = y - lam * f
+    value = lam * float(all_predictions.mean()) + float(np.average(residual, weights=w))
+    new_variance = float(np.average((y - mean_y) ** 2, weights=w)) / total if new else 0.0
 
     def error(r: F8, spent: int) -> float:
         spread = ((1 - chance) * w**2 * (r - np.average(r, weights=w)) ** 2).sum() / w.sum() ** 2
-        return float(np.sqrt(spread * n / (n - spent) + more))
+        return float(np.sqrt(spread * n / (n - spent) + new_variance))
 
     effective = float(w.sum() ** 2 / (w**2).sum())
-    alone = (float(mean_y), error(y, 1), max(effective - 1, 1.0))
-    return Estimated(value, error(rest, 2), max(effective - 2, 1.0), lam, _r2(y, f, w), alone)
+    gold_only = (float(mean_y), error(y, 1), max(effective - 1, 1.0))
+    return FittedMean(value, error(residual, 2), max(effective - 2, 1.0), lam, _r2(y, f, w), gold_only)
 
 
 def ppi_plus_plus(y: F8, f: F8, unlabelled: F8, *, lam: float | None = None) -> tuple[float, float, float]:
-    """(value, standard error, lambda) as ppi-python 0.2.3 has them; its interval is value ± z·error."""
-    n, more = len(y), len(unlabelled)
+    """Return (value, standard error, lambda) as ppi-python 0.2.3; its interval is value ± z·error."""
+    n, n_unlabelled = len(y), len(unlabelled)
     if lam is None:
-        both = np.concatenate([f, unlabelled])
-        spread = float(both.var(ddof=1))
-        together = float(((y - y.mean()) * (f - f.mean())).mean())
-        lam = float(np.clip(together / ((1 + n / more) * spread), 0, 1)) if spread > 0 else 0.0
-    rest = y - lam * f
-    value = lam * float(unlabelled.mean()) + float(rest.mean())
-    return value, float(np.sqrt(lam**2 * unlabelled.var() / more + rest.var() / n)), lam
+        pooled = np.concatenate([f, unlabelled])
+        spread = float(pooled.var(ddof=1))
+        covariance = float(((y - y.mean()) * (f - f.mean())).mean())
+        lam = float(np.clip(covariance / ((1 + n / n_unlabelled) * spread), 0, 1)) if spread > 0 else 0.0
+    residual = y - lam * f
+    value = lam * float(unlabelled.mean()) + float(residual.mean())
+    return value, float(np.sqrt(lam**2 * unlabelled.var() / n_unlabelled + residual.var() / n)), lam
 
 
 def _slope(y: F8, f: F8, spread: float) -> float:

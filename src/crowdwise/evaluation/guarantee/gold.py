@@ -1,4 +1,4 @@
-"""Gold held against verdicts: who wrote it, how it was drawn, and whether it can be a random sample at all."""
+"""Gold for verdicts: reading it, checking its origin, and comparing it with the fit."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .verdicts import Verdicts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
-# Further columns of a table of gold: how probable it was that the task was drawn, who wrote the label, what they are.
+# Optional columns of a gold table: sampling probability of the task, and the worker that wrote the label.
 CHANCE, WRITER = "probability", "worker"
 SAMPLINGS = ("random", "within verdict", "weights", "by truth", "unknown")
 
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """task[i] is a code of the verdicts' tasks, label[i] a code of their classes or value[i] a number."""
+    """Gold labels: task[i] is a code of the verdicts' tasks, label[i] a code of their classes or value[i] a number."""
 
     task: I8
     label: I8
@@ -41,7 +41,7 @@ class Gold:
         return len(self.task)
 
     def take(self, rows: npt.NDArray[Any]) -> Gold:
-        """Only these rows."""
+        """Return these rows."""
         parts: dict[str, Any] = {
             name: None if (value := getattr(self, name)) is None else value[rows]
             for name in ("task", "label", "value", "chance")
@@ -50,43 +50,45 @@ class Gold:
 
 
 def place(gold: Any, verdicts: Verdicts, about_workers: SideTable = None) -> tuple[Gold, Verdicts]:
-    """Gold as codes, and the verdicts over the classes of both; refuses gold that a model wrote."""
+    """Return gold as codes, and the verdicts over the classes of both; gold written by a model is rejected."""
     if gold is None:
         raise ParameterError("gold labels are needed: a table task,label with the known truth of some tasks")
     extra = _extra(gold, about_workers)
     numbers = verdicts.value is not None
     table = truth_table(gold, ("value",) if numbers else ("label",), ("label", "value"))
-    task, known = place_gold(table, verdicts.tasks)
+    task, is_known = place_gold(table, verdicts.tasks)
     chance = None
     if extra is not None and CHANCE in extra.columns:
-        chance = _chances(extra, table)[known]
+        chance = _chances(extra, table)[is_known]
     if numbers:
-        value = table["value"].cast(pl.Float64, strict=False).to_numpy().astype(float)[known]
+        value = table["value"].cast(pl.Float64, strict=False).to_numpy().astype(float)[is_known]
         if np.isnan(value).any():
             raise DataError("the verdicts are numbers, and some gold labels are not")
-        return Gold(task[known].astype(np.int64), np.zeros(int(known.sum()), dtype=np.int64), value, chance), verdicts
-    said = spelt_like(table["label"], verdicts.classes)
-    classes = union(verdicts.classes, said.unique())
+        return Gold(
+            task[is_known].astype(np.int64), np.zeros(int(is_known.sum()), dtype=np.int64), value, chance
+        ), verdicts
+    given_label = spelt_like(table["label"], verdicts.classes)
+    classes = union(verdicts.classes, given_label.unique())
     verdicts = _over(verdicts, classes)
-    label = lookup(classes, said)[0][known]
-    return Gold(task[known].astype(np.int64), label.astype(np.int64), None, chance), verdicts
+    label = lookup(classes, given_label)[0][is_known]
+    return Gold(task[is_known].astype(np.int64), label.astype(np.int64), None, chance), verdicts
 
 
 def _over(verdicts: Verdicts, classes: pl.Series) -> Verdicts:
-    """The same verdicts over more classes."""
+    """Return the verdicts over more classes."""
     if len(classes) == len(verdicts.classes):
         return verdicts
-    at = lookup(classes, verdicts.classes)[0].astype(np.int64)
+    new_code = lookup(classes, verdicts.classes)[0].astype(np.int64)
     posterior = None
     if verdicts.posterior is not None:
         posterior = np.zeros((len(verdicts), len(classes)))
-        posterior[:, at] = verdicts.posterior
-    label = np.append(at, len(classes))[verdicts.label]
+        posterior[:, new_code] = verdicts.posterior
+    label = np.append(new_code, len(classes))[verdicts.label]
     return replace(verdicts, classes=classes, label=label, posterior=posterior)
 
 
 def _extra(gold: Any, about_workers: SideTable) -> pl.DataFrame | None:
-    """The table of gold with all its columns; an error where a model wrote it."""
+    """Return the gold table with all its columns; raise if a model wrote it."""
     if isinstance(gold, dict):
         return None
     table = to_polars(gold)
@@ -105,18 +107,18 @@ def _extra(gold: Any, about_workers: SideTable) -> pl.DataFrame | None:
 
 
 def _chances(extra: pl.DataFrame, table: pl.DataFrame) -> F8:
-    """Inclusion probabilities in the order of the checked table."""
+    """Return the inclusion probabilities in the order of the checked table."""
     keyed = extra.select(as_series(extra["task"], "task"), pl.col(CHANCE).cast(pl.Float64, strict=False))
     keyed = keyed.unique("task", maintain_order=True)
-    code, known = lookup(keyed["task"], table["task"])
-    chance = np.where(known, keyed[CHANCE].to_numpy().astype(float)[code], np.nan)
+    code, is_known = lookup(keyed["task"], table["task"])
+    chance = np.where(is_known, keyed[CHANCE].to_numpy().astype(float)[code], np.nan)
     if not ((chance > 0) & (chance <= 1)).all():
-        raise DataError(f"the column {CHANCE} must say how probable each draw was, above 0 and at most 1")
+        raise DataError(f"the column {CHANCE} must hold the sampling probability, above 0 and at most 1")
     return np.asarray(chance)
 
 
 def read_gold(path: str | Path, columns: Any = None, missing: Any = ()) -> pl.DataFrame:
-    """A file of gold: task, label and, where it has them, probability, worker and kind."""
+    """Read a gold file: task, label and, if present, probability, worker and kind."""
     from ...io.read import read_truth
     from ...io.tables import open_table
 
@@ -125,55 +127,65 @@ def read_gold(path: str | Path, columns: Any = None, missing: Any = ()) -> pl.Da
         table = open_table(path)
     except DataError:  # a labelling tool's export
         return truth
-    more = [name for name in (CHANCE, WRITER, "kind") if name in table.header]
+    extra_columns = [name for name in (CHANCE, WRITER, "kind") if name in table.header]
     key = (columns or {}).get("task", "task")
-    if not more or key not in table.header:
+    if not extra_columns or key not in table.header:
         return truth
-    full = table.read([key, *more]).rename({key: "task"})
-    full = full.with_columns(as_series(full["task"], "task").cast(pl.String)).unique("task", maintain_order=True)
-    return truth.join(full, on="task", how="left", maintain_order="left")
+    extra = table.read([key, *extra_columns]).rename({key: "task"})
+    extra = extra.with_columns(as_series(extra["task"], "task").cast(pl.String)).unique("task", maintain_order=True)
+    return truth.join(extra, on="task", how="left", maintain_order="left")
 
 
 def gold_tasks(gold: Any) -> pl.Series:
-    """The names of the tasks in a mapping or table of gold."""
+    """Return the task names of a mapping or table of gold."""
     names = as_series(gold.keys() if isinstance(gold, dict) else to_polars(gold)["task"], "task")
     return names.cast(pl.String).unique()
 
 
 def fingerprint(names: pl.Series | Plan) -> str:
-    """A hash of ids, whatever their order; of a plan, of those of its tasks."""
+    """Return a hash of ids that does not depend on their order; for a plan, of its tasks."""
     return names.fingerprint() if isinstance(names, Plan) else fingerprint_of([names.cast(pl.String).sort()])
 
 
 def hashed(names: pl.Series, seed: int) -> F8:
-    """A number from 0 to 1 for each id, by its hash: the same id has the same luck whatever else is there."""
+    """Return a number from 0 to 1 for each id by its hash; it does not depend on the other ids."""
     digests = [
         hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest() for name in names.cast(pl.String).to_list()
     ]
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.float64) / 2.0**64
 
 
-def blind_to(gold: Gold, given: Any, found: Verdicts) -> Verdicts:
-    """The verdicts of the fit without gold, where `given` was fitted with this gold and calibrated on it: gold may
-    judge a fit that has not seen it. The same verdicts where the gold is another one, or there was no such fit."""
-    mine = np.zeros(len(found), dtype=bool)
-    mine[gold.task] = True
+def blind_to(gold: Gold, given: Any, verdicts: Verdicts) -> Verdicts:
+    """Return the verdicts of the fit without gold if `given` was fitted with this gold and calibrated on it.
+
+    Gold can only judge a fit that did not use it. If the gold is different, or there was no such fit, the verdicts
+    stay.
+    """
+    in_gold = np.zeros(len(verdicts), dtype=bool)
+    in_gold[gold.task] = True
     extra = given.extra if isinstance(given, Result) else {}
-    if found.told is None or not (found.told & mine).any() or "blind_label" not in extra:
-        return found
-    code = lookup(found.classes, given.classes)[0].astype(np.int64)
-    label = np.where(found.said, code[np.asarray(extra["blind_label"], dtype=np.int64)], len(found.classes))
+    if verdicts.used_to_fit is None or not (verdicts.used_to_fit & in_gold).any() or "blind_label" not in extra:
+        return verdicts
+    code = lookup(verdicts.classes, given.classes)[0].astype(np.int64)
+    label = np.where(
+        verdicts.has_verdict, code[np.asarray(extra["blind_label"], dtype=np.int64)], len(verdicts.classes)
+    )
     confidence = np.asarray(extra["blind_confidence"], dtype=float)
-    told = found.told & ~mine
-    changed = (label != found.label) & ~mine
+    used_to_fit = verdicts.used_to_fit & ~in_gold
+    changed = (label != verdicts.label) & ~in_gold
     return replace(
-        found, label=label, confidence=confidence, posterior=None, told=told if told.any() else None, changed=changed
+        verdicts,
+        label=label,
+        confidence=confidence,
+        posterior=None,
+        used_to_fit=used_to_fit if used_to_fit.any() else None,
+        changed=changed,
     )
 
 
 def not_used_to_fit(verdicts: Verdicts, gold: Gold) -> None:
-    """Refuse gold that made the verdicts: it would find them better than they are."""
-    if verdicts.told is not None and verdicts.told[gold.task].any():
+    """Raise if the gold was used to fit the verdicts, which would make them look better than they are."""
+    if verdicts.used_to_fit is not None and verdicts.used_to_fit[gold.task].any():
         raise DataError(
             "the same gold was used to fit this result (temperature, stack); certify with other gold or let accept "
             "split it (--fit-share .4)"

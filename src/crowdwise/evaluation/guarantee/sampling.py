@@ -1,4 +1,4 @@
-"""How gold was drawn: what somebody says, what a recorded draw proves, and what the data refute."""
+"""How gold was drawn: stated designs, recorded draws, and tests of randomness."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ...core.errors import DataError, ParameterError, unwritable
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...io.csv.cells import to_csv
-from ...out_of_core.found import FoundInParts
+from ...out_of_core.partitioned_result import PartitionedResult
 from ...stats.hashing import sampling_order
 from ...stats.sampled import sample_tests
 from .gold import SAMPLINGS, Gold, fingerprint, gold_tasks
-from .verdicts import Verdicts, verdicts
+from .verdicts import Verdicts, as_verdicts
 
 LEVEL = 0.01
 FORMAT = 1
 DESIGNS = ("random", "unsure")
-# Of the drawn tasks so many may be missing in the middle before it is no random sample any more.
+# Share of drawn tasks that may lack gold before the gold no longer counts as a random sample.
 MISSING = 0.05
-# A file of tasks to label has its record beside it: check.csv, check.draw.json.
+# The record of a draw is stored beside the file of tasks to label: check.csv, check.draw.json.
 RECORD = ".draw.json"
 AT_RANDOM = "a random draw; give --sampling random if it was one, or draw gold with --draw"
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A seeded sample of tasks, in the order in which they are to be labelled; a beginning of it is a sample too.
+    """A seeded sample of tasks in the order in which they are to be labelled; every prefix is a sample too.
 
-    `probability` is how probable each was, where it was not the same for all.
+    `probability` holds the sampling probabilities if they differ.
     """
 
     tasks: list[Any]
@@ -46,7 +46,7 @@ class Draw:
     probability: list[float] = field(default_factory=list)
 
     def table(self) -> pl.DataFrame:
-        """What people are to label: task, label (empty) and, where it matters, probability."""
+        """Return the table to fill in: task, label (empty) and, if they differ, probability."""
         columns: dict[str, Any] = {"task": pl.Series(self.tasks), "label": pl.Series([None] * len(self.tasks))}
         columns["label"] = columns["label"].cast(pl.String)
         return pl.DataFrame(columns | ({"probability": self.probability} if self.probability else {}))
@@ -60,209 +60,241 @@ class Draw:
     def load(path: str | Path) -> Draw:
         """Read a record."""
         try:
-            told = json.loads(Path(path).read_text(encoding="utf-8"))
-            told.pop("format")
-            if not isinstance(told["tasks"], list):
-                raise TypeError("its tasks are no list")
-            return Draw(**told)
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content.pop("format")
+            if not isinstance(content["tasks"], list):
+                raise TypeError("its tasks are not a list")
+            return Draw(**content)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise DataError(f"{path} is no record of a draw ({' '.join(str(error).split())[:80]})") from None
+            raise DataError(f"{path} is not a record of a draw ({' '.join(str(error).split())[:80]})") from None
 
 
 def draw(given: Any, n: int, *, seed: int = 0, design: str = "random") -> Draw:
-    """n tasks for people to label. "unsure" draws those more often of which the verdict is unsure; that narrows
-    `estimate`, and cannot be used by `accept`."""
-    found = verdicts(given)
-    free = np.ones(len(found), dtype=bool) if found.told is None else ~found.told
-    places = np.flatnonzero(free)
+    """Draw n tasks for people to label.
+
+    Args:
+        given: A result, or votes.
+        n: Number of tasks.
+        seed: Seed of the draw.
+        design: "random", or "unsure", which draws tasks with low confidence more often; that narrows `estimate` but
+            cannot be used by `accept`.
+
+    Returns:
+        The draw, whose `table` people fill in.
+
+    Raises:
+        ParameterError: If there are fewer than n tasks.
+    """
+    verdicts = as_verdicts(given)
+    is_open = np.ones(len(verdicts), dtype=bool) if verdicts.used_to_fit is None else ~verdicts.used_to_fit
+    places = np.flatnonzero(is_open)
     if design not in DESIGNS:
         raise ParameterError(f"design must be random or unsure, got {design!r}")
     if not 1 <= n <= len(places):
-        raise ParameterError(f"{n:,} tasks cannot be drawn of {len(places):,}")
+        raise ParameterError(f"{n:,} tasks cannot be drawn from {len(places):,}")
     rng = np.random.default_rng([seed, 0xD4A3])
-    chance: list[float] = []
+    chances: list[float] = []
     if design == "random":
         picked = rng.permutation(places)[:n]
     else:
-        spread = np.sqrt(np.clip(found.confidence * (1 - found.confidence), 0, None))[places]
-        use = spread + 0.1 * spread.mean() + 0.02
-        pi = np.minimum(1.0, n * use / use.sum())
-        chosen = rng.permutation(np.flatnonzero(rng.random(len(places)) < pi))
-        picked, chance = places[chosen], pi[chosen].tolist()
-    tasks = found.tasks.gather(picked).to_list()
-    return Draw(tasks, seed, len(found), fingerprint(found.tasks), design, chance)
+        spread = np.sqrt(np.clip(verdicts.confidence * (1 - verdicts.confidence), 0, None))[places]
+        weight = spread + 0.1 * spread.mean() + 0.02
+        probabilities = np.minimum(1.0, n * weight / weight.sum())
+        selected = rng.permutation(np.flatnonzero(rng.random(len(places)) < probabilities))
+        picked, chances = places[selected], probabilities[selected].tolist()
+    tasks = verdicts.tasks.gather(picked).to_list()
+    return Draw(tasks, seed, len(verdicts), fingerprint(verdicts.tasks), design, chances)
 
 
 def to_check(result: Result, n: int, *, seed: int = 0) -> pl.DataFrame:
-    """A file to fill in: `n` tasks of any kind drawn at random among those with answers and without gold, or as many as
-    there are; read as gold once it is filled in."""
+    """Return a table to fill in: up to `n` random tasks of any kind with answers and without gold."""
     if result.extra.get("subjective"):
-        raise ParameterError("this run is subjective: there is no one truth of a task to be right about")
-    if isinstance(result, FoundInParts):
+        raise ParameterError("this run is subjective: its tasks have no single true label")
+    if isinstance(result, PartitionedResult):
         result = result.drawn(n, seed=seed)
-    free = np.asarray(result.labels_per_task) > 0
+    is_open = np.asarray(result.labels_per_task) > 0
     if result.gold is not None:
-        free &= ~np.asarray(result.gold)
-    places = np.flatnonzero(free)
+        is_open &= ~np.asarray(result.gold)
+    places = np.flatnonzero(is_open)
     if not len(places):
-        raise ParameterError("every task with answers has gold; there is nothing left to check")
+        raise ParameterError("every task with answers has gold; none is left to check")
     picked = places[sampling_order(result.tasks.gather(places), seed)[:n]]
     return result.estimate.to_check(result.tasks, picked)
 
 
 def save_check(result: Result, path: str | Path, n: int, *, seed: int = 0) -> pl.DataFrame:
-    """Write a file to fill in (`to_check`) and beside it the record of the draw, by which the file is known as a random
-    sample when it comes back as gold."""
+    """Write a file to fill in (`to_check`), and beside it the record of the draw.
+
+    The record identifies the file as a random sample when it comes back as gold.
+    """
     path = Path(path)
     table = to_check(result, n, seed=seed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(to_csv(table), encoding="utf-8")
         if "task" in table.columns:
-            made = Draw(table["task"].to_list(), seed, result.n_tasks, fingerprint_of_tasks(result))
-            made.save(record_of(path))
+            record = Draw(table["task"].to_list(), seed, result.n_tasks, fingerprint_of_tasks(result))
+            record.save(record_of(path))
     except OSError as error:
         raise unwritable(path, error) from error
     return table
 
 
 def fingerprint_of_tasks(result: Result) -> str:
-    """A hash of the names of a result's tasks, which need not be in memory."""
-    return result.fingerprint() if isinstance(result, FoundInParts) else fingerprint(result.tasks)
+    """Return a hash of the task names of a result, which need not be in memory."""
+    return result.fingerprint() if isinstance(result, PartitionedResult) else fingerprint(result.tasks)
 
 
 def record_of(path: Path) -> Path:
-    """Where the record of the draw of this file lies: check.draw.json beside check.csv."""
+    """Return the path of the record of a draw: check.draw.json for check.csv."""
     return path.with_name(f"{path.stem}{RECORD}")
 
 
 def draw_beside(path: Path, gold: Any, tasks: pl.Series, more: Sequence[Path] = ()) -> tuple[Draw, Path] | None:
-    """The recorded draw of `tasks` that a file of gold is the labelled part of, and its record, which lies in the same
-    folder or is one of `more`; None where there is none."""
+    """Return the recorded draw of these tasks that a gold file is the labelled part of, and the path of its record.
+
+    The record is searched in the folder of the file and among the paths `more`. None if there is none.
+    """
     if not hasattr(gold, "columns") or "task" not in gold.columns:
         return None
-    labelled, of = set(gold_tasks(gold).to_list()), fingerprint(tasks)
-    own = record_of(path)
-    for record in dict.fromkeys([own, *sorted(path.parent.glob("*draw.json")), *more]):
+    labelled, task_hash = set(gold_tasks(gold).to_list()), fingerprint(tasks)
+    own_record = record_of(path)
+    for record in dict.fromkeys([own_record, *sorted(path.parent.glob("*draw.json")), *more]):
         if not record.is_file():
             continue
         try:
-            made = Draw.load(record)
+            draw_ = Draw.load(record)
         except DataError:
-            if record == own:
+            if record == own_record:
                 raise
             continue
-        if made.of == of and _is_beginning(labelled, [str(name) for name in made.tasks]):
-            return made, record
+        if draw_.of == task_hash and _is_beginning(labelled, [str(name) for name in draw_.tasks]):
+            return draw_, record
     return None
 
 
 def _is_beginning(labelled: set[str], drawn: list[str]) -> bool:
-    """Whether these are the drawn tasks, or the first of them, with few gaps."""
+    """Whether the labelled tasks are a prefix of the drawn ones, with few gaps."""
     places = [place for place, name in enumerate(drawn) if name in labelled]
     if not places or len(places) < len(labelled):
         return False
-    reached = places[-1] + 1
-    return reached - len(places) <= MISSING * reached
+    n_reached = places[-1] + 1
+    return n_reached - len(places) <= MISSING * n_reached
 
 
 def settle(
-    sampling: Any, gold: Gold, found: Verdicts, anyway: bool = False, *, what: str = ""
+    sampling: Any, gold: Gold, verdicts: Verdicts, force: bool = False, *, purpose: str = ""
 ) -> tuple[str, Gold, list[str]]:
-    """(how the gold was drawn, the gold that may be used, notes); an error where that is not known, or where `what` is
-    asked for, which needs gold that was drawn at random, and it was not."""
-    if what:
+    """Return (how the gold was drawn, the gold that may be used, notes).
+
+    Raises:
+        ParameterError: If the sampling is not stated, or `purpose` needs gold drawn at random and it was not.
+    """
+    if purpose:
         if sampling is None:
-            raise ParameterError(f"nobody says how the gold was drawn, and {what} needs {AT_RANDOM}")
-        how, used, notes = settle(sampling, gold, found, anyway)
-        if how not in ("random", "random, drawn"):
-            raise ParameterError(f"{what} needs gold that was drawn at random, not {how}; draw it with --draw")
-        return how, used, notes
+            raise ParameterError(f"it is not stated how the gold was drawn, and {purpose} needs {AT_RANDOM}")
+        stated_as, used_gold, notes = settle(sampling, gold, verdicts, force)
+        if stated_as not in ("random", "random, drawn"):
+            raise ParameterError(f"{purpose} needs gold that was drawn at random, not {stated_as}; draw it with --draw")
+        return stated_as, used_gold, notes
     if isinstance(sampling, Draw):
-        return _drawn(sampling, gold, found)
+        return _drawn(sampling, gold, verdicts)
     stated = "unknown" if sampling is None else str(sampling).replace("-", " ").replace("_", " ")
     if stated not in SAMPLINGS:
         raise ParameterError(f"sampling must be one of {', '.join(SAMPLINGS)}, got {sampling!r}")
     if stated == "weights" and gold.chance is None:
-        raise DataError("sampling by weights needs a column probability in the gold: how probable each draw was")
-    if stated == "unknown" and not anyway:
+        raise DataError("sampling by weights needs a column probability in the gold: the sampling probabilities")
+    if stated == "unknown" and not force:
         raise ParameterError(
-            "nobody says how the gold was drawn; give --sampling random, within-verdict, weights or by-truth, draw "
-            "gold with --draw, or see the point alone with --sampling unknown --anyway"
+            "it is not stated how the gold was drawn; give --sampling random, within-verdict, weights or by-truth, "
+            "draw gold with --draw, or use --sampling unknown --force for the point estimate alone"
         )
     return stated, gold, []
 
 
-def _drawn(record: Draw, gold: Gold, found: Verdicts) -> tuple[str, Gold, list[str]]:
-    if record.of != fingerprint(found.tasks):
-        raise DataError("the recorded draw was made of other tasks; draw again, or state the sampling")
-    drawn, known = lookup(found.tasks, pl.Series(record.tasks))
-    order = np.full(len(found), len(drawn), dtype=np.int64)
-    order[drawn[known]] = np.flatnonzero(known)
+def _drawn(record: Draw, gold: Gold, verdicts: Verdicts) -> tuple[str, Gold, list[str]]:
+    if record.of != fingerprint(verdicts.tasks):
+        raise DataError("the recorded draw is from other tasks; draw again, or state the sampling")
+    drawn, is_known = lookup(verdicts.tasks, pl.Series(record.tasks))
+    order = np.full(len(verdicts), len(drawn), dtype=np.int64)
+    order[drawn[is_known]] = np.flatnonzero(is_known)
     place = order[gold.task]
-    inside = place < len(drawn)
-    if not inside.any():
+    is_drawn = place < len(drawn)
+    if not is_drawn.any():
         raise DataError("none of the gold tasks is among those that were drawn; label these, or state the sampling")
     notes = []
-    if not inside.all():
-        notes.append(f"{int((~inside).sum()):,} gold labels of tasks that were not drawn are left out")
-    used, reached = gold.take(inside), int(place[inside].max()) + 1
-    gaps = reached - len(used)
-    if gaps > MISSING * reached:
+    if not is_drawn.all():
+        notes.append(f"{int((~is_drawn).sum()):,} gold labels of tasks that were not drawn are left out")
+    used_gold, n_reached = gold.take(is_drawn), int(place[is_drawn].max()) + 1
+    n_missing = n_reached - len(used_gold)
+    if n_missing > MISSING * n_reached:
         raise DataError(
-            f"of the first {reached:,} drawn tasks {gaps:,} have no gold label; label them in their order, or state "
-            "the sampling"
+            f"of the first {n_reached:,} drawn tasks {n_missing:,} have no gold label; label them in their order, or "
+            "state the sampling"
         )
-    if gaps:
-        notes.append(f"{gaps:,} of the first {reached:,} drawn tasks have no gold label")
+    if n_missing:
+        notes.append(f"{n_missing:,} of the first {n_reached:,} drawn tasks have no gold label")
     if record.design != "random":
-        chance = np.asarray(record.probability)[place[inside]]
-        return "weights", Gold(used.task, used.label, used.value, chance), notes
-    return "random, drawn", used, notes
+        chance = np.asarray(record.probability)[place[is_drawn]]
+        return "weights", Gold(used_gold.task, used_gold.label, used_gold.value, chance), notes
+    return "random, drawn", used_gold, notes
 
 
-def check_random(gold: Gold, found: Verdicts, *, within: bool = False, only: bool = False) -> dict[str, float]:
-    """p-values of the gold being like the rest; an error where they refute it (Holm, 1 %).
+def check_random(
+    gold: Gold, verdicts: Verdicts, *, within: bool = False, random_only: bool = False
+) -> dict[str, float]:
+    """Return p-values (Holm) for the gold tasks being like the others.
 
-    Tasks whose gold made the verdicts are no part of the rest. `only`: no other sampling would do instead.
+    Tasks whose gold was used in the fit do not count. `random_only`: no other sampling could be stated instead.
+
+    Raises:
+        DataError: If the tests reject a random sample (at 1 %).
     """
-    if found.told is not None and found.told.any():
-        left = ~found.told
-        gold, found = gold.take(left[gold.task]), found.keep(left)
-        gold = Gold((np.cumsum(left) - 1)[gold.task], gold.label, gold.value, gold.chance)
-    mine = np.zeros(len(found), dtype=bool)
-    mine[gold.task] = True
-    if mine.all() or not mine.any():
+    if verdicts.used_to_fit is not None and verdicts.used_to_fit.any():
+        is_open = ~verdicts.used_to_fit
+        gold, verdicts = gold.take(is_open[gold.task]), verdicts.keep(is_open)
+        gold = Gold((np.cumsum(is_open) - 1)[gold.task], gold.label, gold.value, gold.chance)
+    in_gold = np.zeros(len(verdicts), dtype=bool)
+    in_gold[gold.task] = True
+    if in_gold.all() or not in_gold.any():
         return {}
-    columns = {"confidence": found.confidence, "labels per task": found.n_labels.astype(float)}
-    if found.value is not None:
-        columns["verdict"] = found.value
-    label = found.label if found.value is None and not within else None
-    p = sample_tests(mine, label, columns, found.label if within else None)
-    if "label" in p:
-        p = {"verdict": p.pop("label"), **p}
-    worst = min(p, key=p.__getitem__)
-    if p[worst] <= LEVEL:
-        k = len(found.classes) + 1
-        inside, outside = (np.bincount(found.label[mask], minlength=k) for mask in (mine, ~mine))
-        raise DataError(_refused(worst, p[worst], inside, outside, found, mine, only))
-    return p
+    columns = {"confidence": verdicts.confidence, "labels per task": verdicts.n_labels.astype(float)}
+    if verdicts.value is not None:
+        columns["verdict"] = verdicts.value
+    label = verdicts.label if verdicts.value is None and not within else None
+    p_values = sample_tests(in_gold, label, columns, verdicts.label if within else None)
+    if "label" in p_values:
+        p_values = {"verdict": p_values.pop("label"), **p_values}
+    differing = min(p_values, key=p_values.__getitem__)
+    if p_values[differing] <= LEVEL:
+        k = len(verdicts.classes) + 1
+        inside, outside = (np.bincount(verdicts.label[mask], minlength=k) for mask in (in_gold, ~in_gold))
+        raise DataError(_refused(differing, p_values[differing], inside, outside, verdicts, in_gold, random_only))
+    return p_values
 
 
-def _refused(worst: str, p: float, inside: Any, outside: Any, found: Verdicts, mine: Any, only: bool) -> str:
+def _refused(
+    differing: str, p: float, inside: Any, outside: Any, verdicts: Verdicts, in_gold: Any, random_only: bool
+) -> str:
     chance = f"p = {p:.0e}".replace("e-0", "e-")
-    todo = "draw gold with --draw" if only else "give --sampling weights or by-truth, or draw gold with --draw"
-    if worst == "verdict" and found.value is None:
+    advice = "draw gold with --draw" if random_only else "give --sampling weights or by-truth, or draw gold with --draw"
+    if differing == "verdict" and verdicts.value is None:
         share, all_share = inside / inside.sum(), (inside + outside) / (inside + outside).sum()
-        k = int(np.argmax(share - all_share))  # what there is too much of
-        name = found.classes[k] if k < len(found.classes) else "none"
+        k = int(np.argmax(share - all_share))  # the verdict that is over-represented
+        name = verdicts.classes[k] if k < len(verdicts.classes) else "none"
         return (
             f'the gold sample is not random: it holds {100 * share[k]:.0f} % of verdict "{name}", the tasks '
-            f"{100 * all_share[k]:.0f} % ({chance}); {todo}"
+            f"{100 * all_share[k]:.0f} % ({chance}); {advice}"
         )
-    values = found.n_labels if worst == "labels per task" else found.value if worst == "verdict" else found.confidence
+    values = (
+        verdicts.n_labels
+        if differing == "labels per task"
+        else verdicts.value
+        if differing == "verdict"
+        else verdicts.confidence
+    )
     assert values is not None
     return (
-        f"the gold sample is not random: its mean {worst} is {values[mine].mean():.3g}, that of the other tasks "
-        f"{values[~mine].mean():.3g} ({chance}); {todo}"
+        f"the gold sample is not random: its mean {differing} is {values[in_gold].mean():.3g}, that of the other tasks "
+        f"{values[~in_gold].mean():.3g} ({chance}); {advice}"
     )

@@ -1,4 +1,4 @@
-"""label_sets: for every task the classes that cannot be ruled out; they hold the truth as often as promised."""
+"""`label_sets`: for every task the classes that cannot be ruled out, with guaranteed coverage."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ...core.errors import ParameterError
 from ...core.votes import Votes
 from .gold import not_used_to_fit, place
 from .sampling import check_random, settle
-from .verdicts import verdicts
+from .verdicts import as_verdicts
 
 # ----------------------------------------------------------------
-# Label sets that hold the truth with a promised frequency: split conformal prediction.
+# Split conformal prediction: label sets that contain the truth with a guaranteed frequency.
 # Vovk, Gammerman & Shafer (2005); score s = 1 - P[task, class], q = the ceil((n+1)(1-alpha))-th smallest gold score.
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
-# Breaks ties between scores, smaller than any difference that matters.
+# Breaks ties between scores; smaller than any relevant difference.
 JITTER = 1e-6
 
 
 def rank(n: int, alpha: float) -> int:
-    """Which of n gold scores is the limit; more than n: none is.
+    """Return the rank of the limit among n gold scores; above n there is no limit.
 
     >>> rank(99, 0.1), rank(8, 0.1)
     (90, 9)
@@ -36,19 +36,19 @@ def rank(n: int, alpha: float) -> int:
 
 
 def limit(scores: F8, alpha: float) -> float:
-    """The largest score that is let into a set; infinite (everything) where there is too little gold."""
+    """Return the largest score admitted to a set; infinite (all classes) if there is too little gold."""
     place = rank(len(scores), alpha)
     return float(np.partition(scores, place - 1)[place - 1]) if place <= len(scores) else math.inf
 
 
 def limits(scores: F8, group: I8, n_groups: int, alpha: float) -> F8:
-    """A limit for each group of gold scores."""
+    """Return the limit of each group of gold scores."""
     return np.array([limit(scores[group == g], alpha) for g in range(n_groups)])
 
 
 @dataclass(frozen=True)
 class LabelSets:
-    """`inside[task, class]`; an empty set means: ask a person."""
+    """Label sets: `inside[task, class]`. An empty set means that a person should label the task."""
 
     tasks: pl.Series
     classes: pl.Series
@@ -61,14 +61,14 @@ class LabelSets:
 
     @property
     def mean_size(self) -> float:
-        """Classes in a set, on average."""
+        """Mean number of classes in a set."""
         return float(self.inside.sum(axis=1).mean())
 
     def to_table(self) -> pl.DataFrame:
-        """One row a task: task, labels (with | between them), size."""
+        """Return one row per task: task, labels (separated by |), size."""
         names = self.classes.cast(pl.String).to_list()
         sets, place = np.unique(self.inside, axis=0, return_inverse=True)
-        texts = ["|".join(name for name, there in zip(names, row, strict=True) if there) for row in sets]
+        texts = ["|".join(name for name, is_inside in zip(names, row, strict=True) if is_inside) for row in sets]
         labels = pl.Series("labels", texts).gather(np.ravel(place))
         return pl.DataFrame({"task": self.tasks, "labels": labels, "size": self.inside.sum(axis=1)})
 
@@ -83,8 +83,19 @@ def label_sets(
     votes: Votes[Any] | None = None,
     seed: int = 0,
 ) -> LabelSets:
-    """Sets of classes that hold the true one in a share 1 - error of the tasks; with per="class" of every class's
-    tasks, with a column (or table) of groups of every group's.
+    """Return sets of classes that contain the true class in a share 1 - error of the tasks.
+
+    Args:
+        given: A result, or votes.
+        gold: Known labels of tasks drawn at random.
+        error: Share of tasks whose set may miss the true class.
+        per: "class", or a column (or table) of groups: the guarantee then holds for each of them.
+        sampling: How the gold was drawn, or a `Draw`.
+        votes: The votes behind a result.
+        seed: Seed for breaking ties.
+
+    Returns:
+        The label sets.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=300, workers=6, seed=2)
@@ -94,36 +105,37 @@ def label_sets(
     """
     if not 0 < error < 1:
         raise ParameterError(f"error must be between 0 and 1, got {error}")
-    sample, found = place(gold, verdicts(given, votes))
-    if found.posterior is None:
+    sample, verdicts = place(gold, as_verdicts(given, votes))
+    if verdicts.posterior is None:
         raise ParameterError("label sets need probabilities of classes; aggregate the votes of classes first")
-    not_used_to_fit(found, sample)
-    how, sample, _ = settle(sampling, sample, found, what="a set with a promise")
-    if how == "random":
-        check_random(sample, found, only=True)
-    k = len(found.classes)
-    jitter = JITTER * np.random.default_rng([seed, 0x5E7]).random((len(found), k))
-    score = 1 - found.posterior + jitter
-    mine = score[sample.task, sample.label]
+    not_used_to_fit(verdicts, sample)
+    design, sample, _ = settle(sampling, sample, verdicts, purpose="a set with a promise")
+    if design == "random":
+        check_random(sample, verdicts, random_only=True)
+    k = len(verdicts.classes)
+    jitter = JITTER * np.random.default_rng([seed, 0x5E7]).random((len(verdicts), k))
+    score = 1 - verdicts.posterior + jitter
+    gold_scores = score[sample.task, sample.label]
     if per is None:
-        limit = limits(mine, np.zeros(len(sample), dtype=np.int64), 1, error)
+        limit = limits(gold_scores, np.zeros(len(sample), dtype=np.int64), 1, error)
         inside, names = score <= limit[0], ["all"]
     elif isinstance(per, str) and per == "class":
-        limit = limits(mine, sample.label, k, error)
-        inside, names = score <= limit[None], [str(name) for name in found.classes.to_list()]
+        limit = limits(gold_scores, sample.label, k, error)
+        inside, names = score <= limit[None], [str(name) for name in verdicts.classes.to_list()]
     else:
-        group, groups = found.groups(per)
-        # Tasks of no group have no promise of their own: everything is possible there.
-        limit = limits(mine, group[sample.task], len(groups), error)
+        group, groups = verdicts.groups(per)
+        # Tasks without a group have no guarantee: their set holds all classes.
+        limit = limits(gold_scores, group[sample.task], len(groups), error)
         inside, names = score <= np.append(limit, np.inf)[group][:, None], [str(name) for name in groups]
     title = None if per is None else per if isinstance(per, str) else "group"
-    each = "" if title is None else f" of every {title}"
+    scope = "" if title is None else f" of every {title}"
     text = (
-        f"A set holds the true class of at least {100 * (1 - error):g} % of the tasks{each}, over drawings of the gold."
+        f"A set holds the true class of at least {100 * (1 - error):g} % of the tasks{scope}, "
+        "over drawings of the gold."
     )
     return LabelSets(
-        found.tasks,
-        found.classes,
+        verdicts.tasks,
+        verdicts.classes,
         inside,
         dict(zip(names, limit.tolist(), strict=True)),
         error,

@@ -1,4 +1,4 @@
-"""Verdicts: what a judge, or everybody together, says of every task, ready to be held against gold."""
+"""Verdicts: the label of one judge, or of a fit to many workers, for every task."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """label[task] (a code; len(classes) where there is none) with its confidence, or value[task] for numbers.
+    """label[task] (a code; len(classes) if there is none) with its confidence, or value[task] for numbers.
 
-    `told` marks the tasks whose gold made these verdicts; `who` is the judge's name, or the method's. `standing` is the
-    order in which tasks are accepted, where it is not the confidence. `changed` marks labels that the fit with gold
-    changed, where these are the verdicts of the fit without it.
+    `used_to_fit` marks the tasks whose gold was used to make these verdicts; `name` is that of the judge or the method.
+    `acceptance_order` is the score by which tasks are accepted, if it is not the confidence. `changed` marks labels
+    that changed in the fit with gold, if these are the verdicts of the fit without it.
     """
 
     tasks: pl.Series
-    who: str
+    name: str
     label: I8
     classes: pl.Series
     confidence: F8
     n_labels: I8
     value: F8 | None = None
     posterior: F8 | None = None
-    told: Mask | None = None
-    standing: F8 | None = None
+    used_to_fit: Mask | None = None
+    acceptance_order: F8 | None = None
     changed: Mask | None = None
     about: SideTable = None
     judges: list[dict[str, Any]] = field(default_factory=list)
@@ -49,41 +49,52 @@ class Verdicts:
         return len(self.tasks)
 
     @property
-    def said(self) -> Mask:
-        """Tasks with a verdict."""
+    def has_verdict(self) -> Mask:
+        """Mask of the tasks with a verdict."""
         return np.asarray(self.n_labels > 0)
 
     @property
     def order(self) -> F8:
-        """What tasks are accepted by, the highest first."""
-        return self.confidence if self.standing is None else self.standing
+        """Score by which tasks are accepted, highest first."""
+        return self.confidence if self.acceptance_order is None else self.acceptance_order
 
     def keep(self, tasks: Mask) -> Verdicts:
-        """Only these tasks."""
+        """Return the verdicts on these tasks."""
         mask = pl.Series(tasks)
         parts: dict[str, Any] = {
             name: None if (value := getattr(self, name)) is None else value[tasks]
-            for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing", "changed")
+            for name in (
+                "label",
+                "confidence",
+                "n_labels",
+                "value",
+                "posterior",
+                "used_to_fit",
+                "acceptance_order",
+                "changed",
+            )
         }
         return replace(self, tasks=self.tasks.filter(mask), **parts)
 
     def groups(self, by: Any) -> tuple[I8, list[Any]]:
-        """group[task] and the groups' names: a column of what is known of tasks, or a table or mapping task, group.
+        """Return group[task] and the group names from a column about the tasks, or from a table or mapping task, group.
 
-        Tasks of no group have the code of nobody, len(names).
+        Tasks without a group have the code len(names).
         """
         if isinstance(by, str):
-            found = column_by(self.about, by, self.tasks)
-            if found is None:
-                known = [] if self.about is None else self.about.columns[1:]
-                has = f"it has {', '.join(known)}" if known else "there is none; give --about-tasks FILE"
-                raise ParameterError(f"the table about the tasks has no column {by!r}; {has}")
-            return coded(found)
+            column = column_by(self.about, by, self.tasks)
+            if column is None:
+                column_names = [] if self.about is None else self.about.columns[1:]
+                available = (
+                    f"it has {', '.join(column_names)}" if column_names else "there is none; give --about-tasks FILE"
+                )
+                raise ParameterError(f"the table about the tasks has no column {by!r}; {available}")
+            return coded(column)
         return coded(column_by(group_table(by, "task"), "group", self.tasks))
 
 
 def coded(column: pl.Series | None) -> tuple[I8, list[Any]]:
-    """Codes and names of a column; null is len(names)."""
+    """Return codes and names of a column; null has the code len(names)."""
     assert column is not None
     names = column.drop_nulls().unique().sort()
     table = pl.DataFrame({"name": names, "code": np.arange(len(names))})
@@ -92,7 +103,7 @@ def coded(column: pl.Series | None) -> tuple[I8, list[Any]]:
 
 
 def group_table(given: Any, key: str) -> pl.DataFrame:
-    """A mapping, or a table with the column `key` and one other (or one called group), as `key`, group."""
+    """Return a mapping, or a table with the column `key` and one other (or one called group), as `key`, group."""
     if isinstance(given, dict):
         return truth_table(given).rename({"task": key, "label": "group"})
     table = to_polars(given)
@@ -105,8 +116,8 @@ def group_table(given: Any, key: str) -> pl.DataFrame:
     return table.select(key, pl.col(name).alias("group")).drop_nulls()
 
 
-def verdicts(given: Any, votes: Votes[Any] | None = None) -> Verdicts:
-    """Verdicts of a result, or of votes: one judge's own, else the default method's fit without gold."""
+def as_verdicts(given: Any, votes: Votes[Any] | None = None) -> Verdicts:
+    """Return the verdicts of a result, or of votes: one judge's own, else the default method's fit without gold."""
     if isinstance(given, Verdicts):
         return given
     if isinstance(given, Votes):
@@ -114,35 +125,35 @@ def verdicts(given: Any, votes: Votes[Any] | None = None) -> Verdicts:
     if not isinstance(given, Result):
         raise ParameterError(f"votes or a result are needed, got {type(given).__name__}")
     if given.extra.get("subjective"):
-        raise ParameterError("this run is subjective: there is no one truth of a task to be right about")
-    made: Verdicts = given.kind.hooks.verdicts(given)
+        raise ParameterError("this run is subjective: its tasks have no single true label")
+    verdicts: Verdicts = given.kind.hooks.verdicts(given)
     if votes is None:
-        return made
-    alone = votes.n_workers == 1
-    confidence, posterior = made.confidence, made.posterior
-    if alone and votes.confidence is not None and len(votes) == int((votes.labels_per_task > 0).sum()):
+        return verdicts
+    is_single = votes.n_workers == 1
+    confidence, posterior = verdicts.confidence, verdicts.posterior
+    if is_single and votes.confidence is not None and len(votes) == int((votes.labels_per_task > 0).sum()):
         confidence = confidence.copy()
         confidence[votes.task] = np.where(np.isnan(votes.confidence), 0.0, votes.confidence)
-        posterior = _stated(made, confidence)
-    who = str(votes.workers[0]) if alone else made.who
-    more: dict[str, Any] = {"about": votes.about_tasks, "judges": _judges(votes)}
-    return replace(made, who=who, confidence=confidence, posterior=posterior, **more)
+        posterior = _stated(verdicts, confidence)
+    name = str(votes.workers[0]) if is_single else verdicts.name
+    extra: dict[str, Any] = {"about": votes.about_tasks, "judges": _judges(votes)}
+    return replace(verdicts, name=name, confidence=confidence, posterior=posterior, **extra)
 
 
-def _stated(made: Verdicts, confidence: F8) -> F8 | None:
-    """A judge's stated confidence as chances of all classes; what is left is shared out."""
-    k = len(made.classes)
-    if made.value is not None or k < 2:
-        return made.posterior
+def _stated(verdicts: Verdicts, confidence: F8) -> F8 | None:
+    """Return a judge's stated confidence as class probabilities; the remainder is shared equally."""
+    k = len(verdicts.classes)
+    if verdicts.value is not None or k < 2:
+        return verdicts.posterior
     out = np.repeat(((1 - confidence) / (k - 1))[:, None], k, axis=1)
-    said = np.flatnonzero(made.said)
-    out[said, made.label[said]] = confidence[said]
-    out[~made.said] = 1 / k
+    judged = np.flatnonzero(verdicts.has_verdict)
+    out[judged, verdicts.label[judged]] = confidence[judged]
+    out[~verdicts.has_verdict] = 1 / k
     return out
 
 
 def fitted(votes: Votes[Any], method: str | None = None, seed: int = 0) -> Result:
-    """A fit without gold; one judge needs no model."""
+    """Fit votes without gold; a single judge's answers are taken as they are."""
     from ...core import method_registry as registry
 
     if (
@@ -151,36 +162,36 @@ def fitted(votes: Votes[Any], method: str | None = None, seed: int = 0) -> Resul
         and votes.n_workers == 1
         and votes.kind.hooks.supports(KindHooks.one_worker)
     ):
-        plain: Result = votes.kind.hooks.one_worker().fit(votes)
-        return plain
+        result_: Result = votes.kind.hooks.one_worker().fit(votes)
+        return result_
     name = registry.default_method(votes) if method is None else method
-    found: Result = registry.method(name, seed=seed).fit(votes)
-    return found
+    result: Result = registry.method(name, seed=seed).fit(votes)
+    return result
 
 
 def class_verdicts(result: Result) -> Verdicts:
-    """The door for classes."""
+    """Return the verdicts of a result of classes."""
     label = np.where(result.labels_per_task > 0, result.labels.astype(np.int64), len(result.classes))
     return Verdicts(
         result.tasks, result.method, label, result.classes, np.asarray(result.confidence, dtype=float),
-        np.asarray(result.labels_per_task), posterior=result.posterior, told=result.gold,
+        np.asarray(result.labels_per_task), posterior=result.posterior, used_to_fit=result.gold,
     )  # fmt: skip
 
 
 def number_verdicts(result: Result) -> Verdicts:
-    """The door for numbers of one part."""
+    """Return the verdicts of a result of numbers with a single part."""
     value = np.asarray(result.mean, dtype=float)
     if value.ndim != 1:
         raise ParameterError(f"the answers have {value.shape[1]} parts; estimate one at a time")
-    nobody = np.zeros(len(value), dtype=np.int64)
+    no_label = np.zeros(len(value), dtype=np.int64)
     return Verdicts(
-        result.tasks, result.method, nobody, pl.Series("label", [], dtype=pl.String), np.zeros(len(value)),
-        np.asarray(result.labels_per_task), value=value, told=result.gold,
+        result.tasks, result.method, no_label, pl.Series("label", [], dtype=pl.String), np.zeros(len(value)),
+        np.asarray(result.labels_per_task), value=value, used_to_fit=result.gold,
     )  # fmt: skip
 
 
 def _judges(votes: Votes[Any]) -> list[dict[str, Any]]:
-    """Names, versions and the like of the workers, for certificates; of a large crowd only how many."""
+    """Return names, versions and the like of the workers, for certificates; of a large crowd only its size."""
     if votes.n_workers > 100:
         return [{"workers": votes.n_workers}]
     table = votes.about_workers

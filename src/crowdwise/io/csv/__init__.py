@@ -1,1 +1,1 @@
-"""Tables of text."""
+"""CSV and TSV files."""

@@ -1,8 +1,8 @@
-"""Text that a spreadsheet would take for a formula: written with an apostrophe before it, read without.
+"""CSV output without formula injection: text that a spreadsheet would run as a formula gets an apostrophe.
 
-Ids and labels come from strangers, and a cell like =HYPERLINK(...) runs when the table is opened. The apostrophe is
-what spreadsheets themselves use for "this is text". Text that begins with apostrophes and such a sign gets one more,
-so that what is read is what was written. Numbers, also those that are text (-1), are left alone.
+Ids and labels are untrusted, and a cell like =HYPERLINK(...) runs when the table is opened in a spreadsheet. A leading
+apostrophe marks text there; `restore` removes it on reading. Text that already begins with apostrophes and such a sign
+gets one more, so that the round trip is exact. Numbers, also as text (-1), are unchanged.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _SIGN = r"[=+\-@\x01-\x1f]"
 _RISKY = f"^'*{_SIGN}"
 _GUARDED = f"^'+{_SIGN}"
 _NUMBER = r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$"
-# What a chunk of a file holds when a cell in it may be guarded, cut in two by the chunk's end or not.
+# Matches a chunk of a file that may hold a guarded cell, also one that is cut at the end of the chunk.
 TRACE = re.compile(rb"'(?:[=+\-@\x01-\x1f]|\Z)")
 
 
 def to_csv(frame: pl.DataFrame, path: Path | None = None, *, separator: str = ",", header: bool = True) -> str:
-    """The table as CSV, in a file or as a string."""
+    """Write the table as CSV to a file, or return it as a string."""
     names = {name: _guard(name) for name in frame.columns}
     text = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     risky = text.str.contains(_RISKY) & ~text.str.contains(_NUMBER)
@@ -34,13 +34,13 @@ def to_csv(frame: pl.DataFrame, path: Path | None = None, *, separator: str = ",
 
 
 def restore(frame: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a table of text as they were before `to_csv`."""
+    """Remove the apostrophes that `to_csv` added."""
     text = pl.col(pl.String)
     return frame.with_columns(pl.when(text.str.contains(_GUARDED)).then(text.str.slice(1)).otherwise(text))
 
 
 def restore_name(name: str) -> str:
-    """The same for a name in the header."""
+    """Remove the apostrophe that `to_csv` added to a column name."""
     return name[1:] if re.match(_GUARDED, name) else name
 
 

@@ -1,7 +1,7 @@
-"""Is a CSV a table at all? Every line is looked at before polars reads it, whole chunks at a time.
+"""Validate the shape of a CSV file before polars reads it, chunk by chunk.
 
-polars forgives much without a word: short rows are filled up, long rows cut off, text after a closing quotation mark
-is lost. Here the separators and line ends outside quotation marks are laid bare, and must repeat like the header's.
+polars silently pads short rows, truncates long rows and loses text after a closing quotation mark. Here the separators
+and line ends outside quotation marks must repeat as in the header.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NotUtf8(DataError):
 
 
 def count_rows(chunks: Iterable[bytes], where: str, separator: str, eol: str, width: int) -> int:
-    """Number of rows, the header and blank lines included; raises at the first that has not `width` fields."""
+    """Return the number of rows, including the header and blank lines; raise at a row without `width` fields."""
     lines = rows = blank = 0
     for piece in _whole_rows(chunks, eol.encode(), where):
         more, fault = 0, _bytes_fault(piece)
@@ -50,21 +50,21 @@ def count_rows(chunks: Iterable[bytes], where: str, separator: str, eol: str, wi
 
 
 def _whole_rows(chunks: Iterable[bytes], eol: bytes, where: str) -> Iterator[bytes]:
-    """The chunks, cut so that each ends with a row."""
-    rest = b""
+    """Yield the chunks, cut at the ends of rows."""
+    pending = b""
     for chunk in chunks:
-        rest += chunk
-        cut = _last_end(rest, eol)
+        pending += chunk
+        cut = _last_end(pending, eol)
         if cut:
-            yield rest[:cut]
-            rest = rest[cut:]
-        elif len(rest) > LONGEST_LINE:
+            yield pending[:cut]
+            pending = pending[cut:]
+        elif len(pending) > LONGEST_LINE:
             break
-    if rest:
-        # What is longer than the longest row is cut here: a mark that is left open is then said to be so.
-        if len(rest) > LONGEST_LINE and rest.count(b'"') % 2 == 0:
+    if pending:
+        # A row beyond the limit with an unclosed quotation mark is passed on, so that the error names the mark.
+        if len(pending) > LONGEST_LINE and pending.count(b'"') % 2 == 0:
             raise DataError(f"{where}: a row is longer than {LONGEST_LINE >> 20} MB; is it a table at all?")
-        yield rest if rest.endswith(eol) else rest + eol
+        yield pending if pending.endswith(eol) else pending + eol
 
 
 def _last_end(data: bytes, eol: bytes) -> int:
@@ -76,7 +76,7 @@ def _last_end(data: bytes, eol: bytes) -> int:
 
 
 def _inside(text: Bytes) -> Mask:
-    """Which bytes stand between quotation marks; a doubled mark closes and opens again."""
+    """Return which bytes lie between quotation marks; a doubled mark closes and opens again."""
     return np.bitwise_xor.accumulate(text == QUOTE)
 
 
@@ -93,7 +93,7 @@ def _bytes_fault(piece: bytes) -> Fault | None:
 
 
 def _shape(piece: bytes, separator: int, eol: int, width: int) -> tuple[int, int, Fault | None]:
-    """Number of rows in the piece, how many of them are blank, and the first that is out of shape."""
+    """Return the number of rows in the piece, the number of blank ones, and the first malformed row."""
     text = np.frombuffer(piece, dtype=np.uint8)
     inside = _inside(text) if QUOTE in piece else None
     fault = _mixed_ends(piece, text, inside, eol)
@@ -114,16 +114,16 @@ def _shape(piece: bytes, separator: int, eol: int, width: int) -> tuple[int, int
 def _mixed_ends(piece: bytes, text: Bytes, inside: Mask | None, eol: int) -> Fault | None:
     if (b"\r" if eol == ord("\n") else b"\n") not in piece:
         return None
-    lone = text == (ord("\r") if eol == ord("\n") else ord("\n"))
+    is_lone = text == (ord("\r") if eol == ord("\n") else ord("\n"))
     if eol == ord("\n"):
-        lone[:-1] &= text[1:] != ord("\n")
+        is_lone[:-1] &= text[1:] != ord("\n")
     if inside is not None:
-        lone &= ~inside
-    return (int(lone.argmax()), _MIXED) if lone.any() else None
+        is_lone &= ~inside
+    return (int(is_lone.argmax()), _MIXED) if is_lone.any() else None
 
 
 def _misplaced_quote(text: Bytes, separator: int, eol: int) -> Fault | None:
-    """A mark may open a value, close it, or stand twice inside; anywhere else polars would lose text."""
+    """Find a quotation mark that does not open, close or double inside a value: polars would lose text there."""
     marks = np.flatnonzero(text == QUOTE)
     opening, closing = marks[0::2], marks[1::2]
     edge = np.zeros(256, dtype=bool)
@@ -139,7 +139,7 @@ def _misplaced_quote(text: Bytes, separator: int, eol: int) -> Fault | None:
 def _ragged(
     text: Bytes, inside: Mask | None, ends: npt.NDArray[np.intp], eol: int, width: int
 ) -> tuple[int, Fault | None]:
-    """Number of blank rows, which the ledger counts, and the first row that is not blank and out of shape."""
+    """Return the number of blank rows, which the ledger counts, and the first malformed row that is not blank."""
     fields = np.diff(ends, prepend=-1)
     stops = np.flatnonzero(text == eol if inside is None else (text == eol) & ~inside)
     starts = np.concatenate([[0], stops[:-1] + 1])

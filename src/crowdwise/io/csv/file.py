@@ -1,4 +1,4 @@
-"""CSV and TSV files: the header by our own eyes, every line checked, the columns by polars."""
+"""CSV and TSV files: the header is parsed here, every line is validated, and polars reads the columns."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 def open_csv(source: Source, where: str, kind: str) -> Table:
-    """Look at the header; `read` then checks every line and reads the columns asked for, all as text."""
+    """Open a CSV file and parse its header; `read` validates every line and reads columns as text."""
     source, head, notes = text_source(source, where)
-    told = list(notes)
+    notes_list = list(notes)
     if not is_utf8(head) and (western := from_western(source, where)) is not None:
         source, head = western[0], western[0][:CHUNK]
-        told.append(western[1])
+        notes_list.append(western[1])
     if head.lstrip().startswith((b"{", b"[{")):
-        raise DataError(f"{where} looks like JSON; say --format jsonl for one JSON object per line")
+        raise DataError(f"{where} looks like JSON; use --format jsonl for one JSON object per line")
     eol = "\r" if b"\r" in head and b"\n" not in head else "\n"
-    usual = "\t" if kind == "tsv" else ","
-    separator = _separator(head, eol, usual)
-    if separator != usual:
-        told.append(f"columns are separated by {_SEPARATORS[separator]}")
+    default = "\t" if kind == "tsv" else ","
+    separator = _separator(head, eol, default)
+    if separator != default:
+        notes_list.append(f"columns are separated by {_SEPARATORS[separator]}")
     header, raw = _header(head, eol, separator, where)
     options: dict[str, Any] = {"separator": separator, "eol_char": eol, "infer_schema": False}
 
     def check(content: Source) -> tuple[int, bool]:
-        """Number of rows, and whether a cell may have an apostrophe to lose."""
+        """Return the number of rows, and whether a cell may have a guarding apostrophe."""
         guarded: list[bool] = []
         pieces = _watched(chunks(content, where), guarded)
         return count_rows(pieces, where, separator, eol, len(header)), bool(guarded)
@@ -52,9 +52,9 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
             if western is None:
                 raise
             content = western[0]
-            told.append(western[1])
+            notes_list.append(western[1])
             rows, guarded = check(content)
-        # polars spells some names its own way (doubled marks, repeated blanks), so columns go by their place.
+        # polars changes some names (doubled marks, repeated blanks), so columns are matched by position.
         spelt = dict(zip(header, pl.read_csv(raw, **options).columns, strict=True))
         try:
             lazy = pl.scan_csv(content, glob=False, **options)
@@ -65,27 +65,27 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
             raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")
         return restore(frame) if guarded else frame
 
-    return Table(where, kind, header, read, told, decimal_comma=separator == ";")
+    return Table(where, kind, header, read, notes_list, decimal_comma=separator == ";")
 
 
 def _watched(pieces: Iterable[bytes], guarded: list[bool]) -> Iterator[bytes]:
-    """The pieces as they are; `guarded` becomes non-empty when a cell may have an apostrophe to lose."""
+    """Yield the pieces; `guarded` becomes non-empty when a cell may have a guarding apostrophe."""
     for piece in pieces:
         if not guarded and b"'" in piece and TRACE.search(piece):
             guarded.append(True)
         yield piece
 
 
-def _separator(head: bytes, eol: str, usual: str) -> str:
-    """What the header has most of outside quotation marks; the usual one where it has as many of that."""
+def _separator(head: bytes, eol: str, default: str) -> str:
+    """Return the most frequent separator of the header outside quotation marks; the default wins ties."""
     first = head.split(eol.encode(), 1)[0]
-    bare = b"".join(first.split(b'"')[::2])
-    most = max((usual, *_SEPARATORS), key=lambda each: bare.count(each.encode()))
-    return most if most.encode() in bare else usual
+    unquoted = b"".join(first.split(b'"')[::2])
+    most = max((default, *_SEPARATORS), key=lambda separator: unquoted.count(separator.encode()))
+    return most if most.encode() in unquoted else default
 
 
 def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str], bytes]:
-    """The names in the first row, each one once, and its bytes."""
+    """Return the distinct names in the first row, and its bytes."""
     text = head.decode(errors="surrogateescape")
     reader = csv.reader(io.StringIO(text, newline=eol), delimiter=separator, strict=True)
     try:
@@ -100,12 +100,14 @@ def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str
         raise DataError(f"{where}, line 1: the header holds a NUL byte; the file is binary or damaged")
     raw = (eol.join(text.split(eol)[: reader.line_num]) + eol).encode(errors="surrogateescape")
     unnamed = 0
-    for place, name in enumerate(header):
-        if not name.strip():  # spreadsheets leave such columns behind; blanks of different lengths tell them apart
-            header[place] = " " * unnamed
+    for position, name in enumerate(header):
+        if not name.strip():  # left behind by spreadsheets; blanks of different lengths keep the names distinct
+            header[position] = " " * unnamed
             unnamed += 1
     header = [restore_name(name) for name in header]
-    twice = sorted(name for name, times in Counter(header).items() if times > 1)
-    if twice:
-        raise DataError(f"{where}, line 1: the header names {quote(twice)} more than once; rename one of the columns")
+    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
+    if repeated:
+        raise DataError(
+            f"{where}, line 1: the header names {quote(repeated)} more than once; rename one of the columns"
+        )
     return header, raw

@@ -1,4 +1,4 @@
-"""Several tables as CSV in one folder."""
+"""Write several tables as CSV files to one folder."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from ...core.errors import unwritable
-from ..beside import refuse_to_overwrite
+from ..atomic import refuse_to_overwrite
 from .cells import to_csv
 
 
 def write_tables(folder: str | Path, tables: Mapping[str, pl.DataFrame], *, force: bool = False) -> None:
-    """Each table under its file's name; never over existing files without `force`."""
+    """Write each table under its file name; existing files are replaced only with `force`."""
     folder = Path(folder)
     refuse_to_overwrite(folder, tuple(tables), force)
     try:

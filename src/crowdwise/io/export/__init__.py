@@ -1,4 +1,4 @@
-"""Writers: annotations in every format that we read, results in the formats that other tools take.
+"""Writers: votes in every format that can be read, results in the formats of other tools.
 
 `convert` in the command line and the round trips in the tests go through these two tables.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...core.result import Result
     from ..reading import Reading
 
-# name -> "module:function", imported when it is needed. A function takes what is to be written, and where to.
+# name -> "module:function", imported on first use. A function takes the object to write and the path.
 VOTES = {
     "csv": "tables:write_csv",
     "tsv": "tables:write_tsv",
@@ -43,9 +43,9 @@ VOTES = {
     "conll": "sequences:write_conll",
     "tokens": "sequences:write_tokens",
 }
-# Which kinds of answers a format has a place for; plain tables have one for every kind.
+# Formats that can hold each kind of answers; plain tables can hold every kind.
 TABLES = ("csv", "tsv", "jsonl", "parquet")
-HOLD = {
+VOTE_FORMATS_OF_KIND = {
     "classes": tuple(name for name in VOTES if name not in ("conll", "tokens")),
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
@@ -53,13 +53,13 @@ HOLD = {
     "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
     "texts": ("label_studio",),
 }  # fmt: skip
-# Writers of kinds that have a place of their own in a format.
+# Writers of kinds that have their own representation in a format.
 SHAPES = {
     "coco": "shapes:write_coco",
     "cvat": "shapes:write_cvat",
     "label_studio": "shapes:write_label_studio",
 }
-OWN_VOTES: dict[str, dict[str, str]] = {
+VOTES_BY_KIND: dict[str, dict[str, str]] = {
     "boxes": SHAPES,
     "outlines": SHAPES,
     "spans": {"prodigy": "sequences:write_prodigy", "doccano": "sequences:write_doccano"},
@@ -68,7 +68,7 @@ SHAPE_RESULTS = {
     "coco": "shapes:write_coco_result",
     "label_studio": "shapes:write_label_studio_result",
 }
-OWN_RESULTS: dict[str, dict[str, str]] = {
+RESULTS_BY_KIND: dict[str, dict[str, str]] = {
     "boxes": SHAPE_RESULTS,
     "outlines": SHAPE_RESULTS,
 }
@@ -82,31 +82,31 @@ RESULTS = {
     "soft_labels": "consensus:write_soft_labels",
     "preferences": "preferences:write_preferences",
 }
-HOLD_RESULTS = {
+RESULT_FORMATS_OF_KIND = {
     "classes": tuple(name for name in RESULTS if name != "preferences"),
     "numbers": ("label_studio",),
     "spans": ("label_studio",),
     "texts": ("label_studio",),
     "comparisons": ("preferences",),
 }
-# Formats that also take what is known of the tasks besides their answers.
+# Formats that also take the table about the tasks.
 WITH_ABOUT = ("preferences",)
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip
 
 
 def write_votes(reading: Reading, path: Path, format: str | None = None) -> tuple[str, ...]:
-    """Write annotations (and the gold that came with them); returns notes on what the format cannot say."""
+    """Write votes, and the gold that came with them; return notes about what the format cannot represent."""
     votes = reading.annotations
-    own = OWN_VOTES.get(votes.kind.name, {})
-    name = _named(VOTES | own, path, format)
-    if name not in own:
+    own_formats = VOTES_BY_KIND.get(votes.kind.name, {})
+    name = _named(VOTES | own_formats, path, format)
+    if name not in own_formats:
         several = not votes.answers.columns().keys() <= votes.kind.columns.keys()
-        _refuse(name, votes.kind, HOLD, VOTES | own, own, several=several)
-    notes = _write({**VOTES, **own}[name], reading, path)
-    without = int((votes.labels_per_task == 0).sum())
-    if without and name not in WITH_EVERY_TASK:
-        notes += (f"{without:,} tasks without labels are not in the file, which has a row a label",)
+        _refuse(name, votes.kind, VOTE_FORMATS_OF_KIND, VOTES | own_formats, own_formats, several=several)
+    notes = _write({**VOTES, **own_formats}[name], reading, path)
+    n_unlabelled = int((votes.labels_per_task == 0).sum())
+    if n_unlabelled and name not in WITH_EVERY_TASK:
+        notes += (f"{n_unlabelled:,} tasks without labels are not in the file, which has one row per label",)
     return notes
 
 
@@ -117,27 +117,31 @@ def write_result(
     original: Reading | None = None,
     about: pl.DataFrame | None = None,
 ) -> tuple[str, ...]:
-    """Write labels and probabilities of a result; returns notes.
+    """Write labels and probabilities of a result; return notes.
 
-    `original` is the export of Label Studio that the votes came from, for predictions to go back into it; `about` what
-    else is known of the tasks.
+    Args:
+        result: The result.
+        path: File to write.
+        format: Name of the format; by default the ending of the path.
+        original: The export of Label Studio that the votes came from, whose tasks get predictions.
+        about: Table about the tasks.
     """
     if original is not None and format != "label_studio":
-        raise ParameterError("--original is for predictions; say --to label_studio")
-    own = OWN_RESULTS.get(result.kind.name, {})
-    name = _named(RESULTS | own, path, format)
-    if name not in own:
+        raise ParameterError("--original is for predictions; use --to label_studio")
+    own_formats = RESULTS_BY_KIND.get(result.kind.name, {})
+    name = _named(RESULTS | own_formats, path, format)
+    if name not in own_formats:
         several = not result.kind.columns.keys() <= {*result.to_table().columns}
-        _refuse(name, result.kind, HOLD_RESULTS, RESULTS | own, own, several=several)
+        _refuse(name, result.kind, RESULT_FORMATS_OF_KIND, RESULTS | own_formats, own_formats, several=several)
     more = (about,) if name in WITH_ABOUT else () if original is None else (original,)
-    return _write({**RESULTS, **own}[name], result, path, *more)
+    return _write({**RESULTS, **own_formats}[name], result, path, *more)
 
 
 def _named(table: dict[str, str], path: Path, format: str | None) -> str:
     name = format or ENDINGS.get(path.suffix.lower())
     if name is None or name not in table:
-        said = f"{name!r} is none of them" if name else f"the ending of {path.name} names none of them"
-        raise ParameterError(f"--to must be one of {', '.join(table)}; {said}")
+        reason = f"{name!r} is none of them" if name else f"the ending of {path.name} names none of them"
+        raise ParameterError(f"--to must be one of {', '.join(table)}; {reason}")
     return name
 
 
@@ -146,18 +150,20 @@ def _refuse(
     kind: Kind,
     hold: dict[str, tuple[str, ...]],
     table: dict[str, str],
-    own: dict[str, str],
+    own_formats: dict[str, str],
     *,
     several: bool,
 ) -> None:
-    """A format that has no place for these answers, or not for `several` columns of them."""
+    """Raise if a format cannot hold these answers, or `several` columns of them."""
     if name in TABLES:
         return
-    can = hold.get(kind.name, ())
-    if name not in can or several:
-        what = f"answers of several {kind.people}" if several else kind.people
-        others = [each for each in table if each in TABLES or each in own or (each in can and not several)]
-        raise ParameterError(f"{name} has no place for {what}; choose one of {', '.join(others)}")
+    supported = hold.get(kind.name, ())
+    if name not in supported or several:
+        what = f"answers of several {kind.display_name}" if several else kind.display_name
+        others = [
+            other for other in table if other in TABLES or other in own_formats or (other in supported and not several)
+        ]
+        raise ParameterError(f"{name} cannot hold {what}; choose one of {', '.join(others)}")
 
 
 def _write(where: str, what: Reading | Result, path: Path, *more: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Annotations as a ZIP with a file per worker: doccano, CVAT, Potato."""
+"""Write votes as a ZIP with one file per worker: doccano, CVAT, Potato."""
 
 from __future__ import annotations
 
@@ -23,61 +23,63 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
-    """<user>.jsonl, each row as a class or as a list of them."""
-    says = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
-    return write_lines(reading, path, lambda row: {"id": row["task"], "text": row["task"], "label": says(row["label"])})
+    """Write <user>.jsonl, each row as a class or a list of classes."""
+    to_json = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
+    return write_lines(
+        reading, path, lambda row: {"id": row["task"], "text": row["task"], "label": to_json(row["label"])}
+    )
 
 
 def write_lines(reading: Reading, path: Path, example: Callable[[Row], dict[str, Any]]) -> tuple[str, ...]:
-    """<user>.jsonl, a line a row as `example` has it."""
+    """Write <user>.jsonl, one line per row, formatted by `example`."""
 
-    def content(_: str, found: list[Row]) -> str:
-        return "".join(json.dumps(example(row), ensure_ascii=False) + "\n" for row in found)
+    def content(_: str, rows: list[Row]) -> str:
+        return "".join(json.dumps(example(row), ensure_ascii=False) + "\n" for row in rows)
 
     return write_files(reading, path, "{}.jsonl", content)
 
 
 def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
-    """<user>.xml, with the user as the task's assignee; other readers want the list of labels too."""
+    """Write <user>.xml with the user as the task's assignee, and the list of labels that other readers need."""
     names = reading.annotations.classes.cast(pl.String).to_list()
     labels = "".join(f"<label><name>{escape(name)}</name><attributes></attributes></label>" for name in names)
 
-    def content(worker: str, found: list[Row]) -> str:
+    def content(worker: str, rows: list[Row]) -> str:
         if worker != worker.strip():
             raise DataError(f"a worker called {worker!r} would lose the blanks around it; choose another format")
-        who = f"<assignee><username>{escape(worker)}</username></assignee>"
-        meta = f"<meta><task><size>{len(found)}</size><labels>{labels}</labels>{who}</task></meta>"
+        assignee = f"<assignee><username>{escape(worker)}</username></assignee>"
+        meta = f"<meta><task><size>{len(rows)}</size><labels>{labels}</labels>{assignee}</task></meta>"
         images = "".join(
             f"<image id={quoteattr(str(i))} name={quoteattr(row['task'])}>"
             f'<tag label={quoteattr(row["label"])} source="manual"/></image>\n'
-            for i, row in enumerate(found)
+            for i, row in enumerate(rows)
         )
         head = '<?xml version="1.0" encoding="utf-8"?>\n<annotations><version>1.1</version>'
         text = f"{head}\n{meta}\n{images}</annotations>\n"
-        if odd := _NOT_XML.search(text):
-            raise DataError(f"a name of {worker!r} holds {odd[0]!r}, which XML cannot hold; choose another format")
+        if invalid := _NOT_XML.search(text):
+            raise DataError(f"a name of {worker!r} holds {invalid[0]!r}, which XML cannot hold; choose another format")
         return text
 
     return write_files(reading, path, "{}.xml", content)
 
 
 def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
-    """<user>/user_state.json."""
+    """Write <user>/user_state.json."""
 
     scheme = answer_of(reading.annotations)
 
-    def content(worker: str, found: list[Row]) -> str:
-        said = {
+    def content(worker: str, rows: list[Row]) -> str:
+        labels = {
             row["task"]: [
                 [{"schema": scheme, "name": row["label"]}, "true"]
                 if scheme == "label"
                 else [{"schema": scheme, "name": scheme}, row["label"]]
             ]
-            for row in found
+            for row in rows
         }
-        if len(said) < len(found):
-            raise DataError(f"{worker} labelled a task more than once, for which Potato has no place")
-        return json.dumps({"user_id": worker, "instance_id_to_label_to_value": said}, ensure_ascii=False)
+        if len(labels) < len(rows):
+            raise DataError(f"{worker} labelled a task more than once, which Potato cannot represent")
+        return json.dumps({"user_id": worker, "instance_id_to_label_to_value": labels}, ensure_ascii=False)
 
     return write_files(reading, path, "{}/user_state.json", content)
 
@@ -85,13 +87,13 @@ def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
 def write_files(
     reading: Reading, path: Path, pattern: str, content: Callable[[str, list[Row]], str]
 ) -> tuple[str, ...]:
-    """A ZIP with a file per worker; `content` makes it."""
+    """Write a ZIP with one file per worker, whose text `content` returns."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for worker, found in by_worker(reading.annotations):
+        for worker, rows in by_worker(reading.annotations):
             if not worker.isprintable() or worker.startswith((".", "__MACOSX")) or "/" in worker or "\\" in worker:
                 raise DataError(f"a worker called {worker!r} cannot have a file of that name; choose another format")
-            archive.writestr(pattern.format(worker), content(worker, found))
-    return ("times, durations and gold have no place in this format",) if _more(reading) else ()
+            archive.writestr(pattern.format(worker), content(worker, rows))
+    return ("this format has no times, durations or gold",) if _more(reading) else ()
 
 
 def _more(reading: Reading) -> bool:

@@ -1,4 +1,4 @@
-"""A result's labels and probabilities, one row a task: for spreadsheets, programs and training."""
+"""Write the labels and probabilities of a result, one row per task, for spreadsheets, programs and training."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 def write_csv(result: Result, path: Path) -> tuple[str, ...]:
-    """task, label, confidence, entropy, n_labels, p_<class>..."""
+    """Write CSV: task, label, confidence, entropy, n_labels, p_<class>..."""
     to_csv(result.to_table(), path)
     return ()
 
 
 def write_jsonl(result: Result, path: Path) -> tuple[str, ...]:
-    """The same, an object per line."""
+    """Write JSONL with the same columns."""
     result.to_table().write_ndjson(path)
     return ()
 
 
 def write_parquet(result: Result, path: Path) -> tuple[str, ...]:
-    """The same."""
+    """Write Parquet with the same columns."""
     result.to_table().write_parquet(path)
     return ()
 
 
 def write_soft_labels(result: Result, path: Path) -> tuple[str, ...]:
-    """.npz with task [n], classes [k], label [n] (codes), label_dist [n, k] and n_labels [n]; no objects in it."""
+    """Write .npz with task [n], classes [k], label [n] (codes), label_dist [n, k] and n_labels [n], without objects."""
     with path.open("wb") as file:
         np.savez_compressed(
             file,

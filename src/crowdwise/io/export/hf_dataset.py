@@ -1,4 +1,4 @@
-"""A result as a folder that Hugging Face `datasets` loads: Parquet with `label` (a ClassLabel) and `label_dist`."""
+"""Write a result as a folder for Hugging Face `datasets`: Parquet with `label` (a ClassLabel) and `label_dist`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 if TYPE_CHECKING:
     from ...core.result import Result
 
-# `datasets` takes the features from the head of README.md; class names are quoted as JSON, which YAML reads too.
+# `datasets` reads the features from the header of README.md; class names are quoted as JSON, which is valid YAML.
 _CARD = """---
 dataset_info:
   features:
@@ -40,7 +40,7 @@ configs:
 
 
 def write_dataset(result: Result, path: Path) -> tuple[str, ...]:
-    """`load_dataset(folder)`: data/train-00000-of-00001.parquet, and README.md with the features."""
+    """Write data/train-00000-of-00001.parquet, and README.md with the features, for `load_dataset(folder)`."""
     names = result.classes.cast(pl.String).to_list()
     frame = pl.DataFrame(
         {

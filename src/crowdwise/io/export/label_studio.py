@@ -1,6 +1,6 @@
-"""Annotations as Label Studio exports them: JSON, JSON_MIN, CSV.
+"""Write votes in Label Studio's export formats: JSON, JSON_MIN, CSV.
 
-What came from an export of Label Studio goes back with its tasks' ids and data and its control's name and kind.
+Votes that came from an export of Label Studio keep their tasks' ids and data and the name and type of the control.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ if TYPE_CHECKING:
     from ...core.kind import Kind
     from ..reading import Reading
 
-# kind of answers -> the control for them, where the file had none
+# kind of answers -> type of control, if the file had none
 CONTROLS = {"classes": "choices", "numbers": "number", "sets": "choices", "spans": MARKS, "texts": "textarea"}
-# kinds whose answers hold several choices
+# kinds whose answers are lists
 LISTS = ("sets",)
-# One bar between choices that were joined; a bar inside a choice is doubled.
+# A single bar between joined choices; a bar inside a choice is doubled.
 _JOINT = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def control_of(reading: Reading) -> Control:
-    """The question that the file asked, or a question by our own name."""
+    """Return the control of the file, or a default one."""
     kind = reading.annotations.kind
     return replace(reading.control or own_control(kind), lists=kind.name in LISTS)
 
 
 def own_control(kind: Kind) -> Control:
-    """A question by the name that a column of such answers has."""
+    """Return a control named after the column of such answers."""
     return Control(next(iter(kind.columns)), OBJECT, CONTROLS[kind.name])
 
 
 def result_of(label: str, control: Control, data: Any = None) -> list[dict[str, Any]]:
-    """One answer to the control; `data` of the task, whose text marks are counted in."""
+    """Return the results of one answer; `data` holds the task's text, to which spans refer."""
     if control.kind == MARKS:
         head = {"from_name": control.from_name, "to_name": control.to_name, "type": MARKS}
         shown = data.get(control.to_name, data.get(OBJECT)) if isinstance(data, dict) else None
-        return [{**head, "value": _mark(each, shown)} for each in json.loads(label)]
+        return [{**head, "value": _mark(mark, shown)} for mark in json.loads(label)]
     if control.kind == "textarea":
         head = {"from_name": control.from_name, "to_name": control.to_name, "type": control.kind}
         return [{**head, "value": {"text": [label]}}]
     value = _value(label, control)
-    kind = next(iter(value))  # a kind of control and the key of its value have one name
+    kind = next(iter(value))  # the type of control is the key of its value
     return [{"from_name": control.from_name, "to_name": control.to_name, "type": kind, "value": value}]
 
 
 def _mark(mark: list[Any], shown: Any) -> dict[str, Any]:
-    """A stretch of text, counted as a browser counts."""
+    """Return a span with offsets of UTF-16 code units."""
     text = shown if isinstance(shown, str) and len(shown) >= mark[1] else None
     start, end = code_units(text, mark[0], mark[1])
     value: dict[str, Any] = {"start": start, "end": end, MARKS: mark[2:]}
@@ -66,28 +66,28 @@ def _mark(mark: list[Any], shown: Any) -> dict[str, Any]:
 
 
 def _value(label: str, control: Control) -> dict[str, Any]:
-    several = [each.replace("||", "|") for each in _JOINT.split(label)] if control.joined else [label]
+    choices = [choice.replace("||", "|") for choice in _JOINT.split(label)] if control.joined else [label]
     if control.lists:
-        several = json.loads(label)
+        choices = json.loads(label)
     if control.kind == "taxonomy":
-        return {"taxonomy": [each.split(" / ") for each in several]}
+        return {"taxonomy": [choice.split(" / ") for choice in choices]}
     if control.kind in KINDS:
         try:
             return {control.kind: as_number(label)}
         except ValueError:
-            pass  # several of them joined, or another reading's classes
-    return {"choices": several}
+            pass  # joined choices, or not a number
+    return {"choices": choices}
 
 
 def write_tasks(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Label Studio's JSON: tasks with annotations, gold as ground truth, models as predictions."""
+    """Write Label Studio's JSON: tasks with annotations, gold as ground truth, models as predictions."""
     write_json_array(_tasks(reading, control_of(reading)), path)
     notes = () if reading.items is not None else (names_only(control_of(reading)),)
     return (*notes, "models are written as predictions; --predictions reads them") if models_of(reading) else notes
 
 
 def names_only(control: Control) -> str:
-    """What to say where the tasks' own data are not there."""
+    """Return the note for tasks without data."""
     return (
         f"the control is called {control.from_name!r}, and a task's data hold its name as {OBJECT!r}; --original FILE, "
         "the export that the votes came from, brings back ids, data and control"
@@ -96,9 +96,9 @@ def names_only(control: Control) -> str:
 
 def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
     gold, models, number = gold_of(reading), models_of(reading), 0
-    for item, found in by_item(reading):
+    for item, rows in by_item(reading):
         annotations: list[dict[str, Any]] = []
-        for row in found:
+        for row in rows:
             if row["worker"] not in models:
                 number += 1
                 annotations.append(_annotation(row, number, control, item.data))
@@ -112,7 +112,7 @@ def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
                 "score": row["confidence"],
                 "result": result_of(row["label"], control, item.data),
             }
-            for row in found
+            for row in rows
             if row["worker"] in models
         ]
         yield {"id": as_id(item.id), "data": item.data, "annotations": annotations, "predictions": predictions}
@@ -131,13 +131,13 @@ def _annotation(row: Row, number: int, control: Control, data: Any) -> dict[str,
 
 
 def write_min(reading: Reading, path: Path) -> tuple[str, ...]:
-    """JSON_MIN: one object an annotation."""
+    """Write JSON_MIN: one object per annotation."""
     write_json_array(_flat(reading), path)
     return (f"read it with --question {control_of(reading).from_name}",)
 
 
 def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Label Studio's CSV; a label that begins with a bracket is written as JSON, which it would be taken for."""
+    """Write Label Studio's CSV; a label that begins with a bracket is written as JSON, as which it would be read."""
     name = control_of(reading).from_name
     flat = list(_flat(reading))
     for row in flat:
@@ -158,11 +158,11 @@ def _flat_value(label: str, control: Control) -> Any:
 
 
 def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
-    """One mapping an annotation: the task's data, where the file has them, and the answer."""
+    """Yield one mapping per annotation: the task's data, if the file has them, and the answer."""
     control, number = control_of(reading), 0
-    for item, found in by_item(reading):
+    for item, rows in by_item(reading):
         data = {} if reading.items is None else item.data
-        for row in found:
+        for row in rows:
             number += 1
             yield {
                 **data,

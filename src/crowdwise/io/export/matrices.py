@@ -1,4 +1,4 @@
-"""Annotations as wide tables: a row a task, a column a worker. Written a row at a time: the table may be huge."""
+"""Write votes as wide tables: one row per task, one column per worker, in blocks, since the table may be huge."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ _BLOCK = 1024
 
 
 def write_wide(reading: Reading, path: Path) -> tuple[str, ...]:
-    """CSV with the answers as they are; --format wide reads it."""
+    """Write CSV with the answers; --format wide reads it."""
     votes = reading.annotations
-    said = frame_of(votes)["label"]
-    cells = said.unique(maintain_order=True)
-    codes = said.cast(pl.Enum(cells)).to_physical().to_numpy().astype(np.int32)
+    answers = frame_of(votes)["label"]
+    cells = answers.unique(maintain_order=True)
+    codes = answers.cast(pl.Enum(cells)).to_physical().to_numpy().astype(np.int32)
     notes = () if answer_of(votes) == "label" else (f"read it with --format wide --kind {votes.kind.name}",)
     return _write(votes, codes, path, "task", np.array([*cells, None], dtype=object)) + notes
 
 
 def write_cleanlab(reading: Reading, path: Path) -> tuple[str, ...]:
-    """CSV with class numbers 0..K-1, as cleanlab's functions want them."""
+    """Write CSV with class numbers 0..K-1, as cleanlab's functions need."""
     votes = reading.annotations
     numbers, notes = class_numbers(votes)
     return _write(votes, votes.label, path, "", np.array([*map(str, numbers), None], dtype=object)) + notes
 
 
 def write_snorkel(reading: Reading, path: Path) -> tuple[str, ...]:
-    """A .npy file of integers, -1 where a worker said nothing."""
+    """Write a .npy file of integers, with -1 for missing labels."""
     votes = reading.annotations
     numbers, notes = class_numbers(votes)
     table = np.array([*numbers, -1], dtype=np.int32)
@@ -58,7 +58,7 @@ def write_snorkel(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def class_numbers(votes: Annotations) -> tuple[list[int], tuple[str, ...]]:
-    """0..K-1 of each class: the class itself where the classes are these numbers, else its place."""
+    """Return a number 0..K-1 for each class (the class itself if the classes are these numbers), and notes."""
     names = votes.classes.cast(pl.String).to_list()
     if sorted(names) == sorted(map(str, range(len(names)))):
         return [int(name) for name in names], ()
@@ -66,18 +66,18 @@ def class_numbers(votes: Annotations) -> tuple[list[int], tuple[str, ...]]:
     return list(range(len(names))), (f"classes are numbered: {shown}{', ...' if len(names) > 20 else ''}",)
 
 
-def _write(votes: Votes[Any], said: Codes, path: Path, corner: str, cells: npt.NDArray[Any]) -> tuple[str, ...]:
+def _write(votes: Votes[Any], answer_codes: Codes, path: Path, corner: str, cells: npt.NDArray[Any]) -> tuple[str, ...]:
     _refuse(votes)
     names = votes.workers.cast(pl.String).to_list()
     tasks = votes.tasks.cast(pl.String)
     if corner in names:
         raise DataError(f"a worker is called {corner!r}, like the column of the tasks; choose another format")
     with path.open("w", encoding="utf-8", newline="") as file:
-        for place, codes in enumerate(_blocks(votes, said, len(cells) - 1)):
-            columns = {corner: tasks[place * _BLOCK : place * _BLOCK + len(codes)]}
+        for block, codes in enumerate(_blocks(votes, answer_codes, len(cells) - 1)):
+            columns = {corner: tasks[block * _BLOCK : block * _BLOCK + len(codes)]}
             columns |= {name: pl.Series(cells[codes[:, w]].tolist(), dtype=pl.String) for w, name in enumerate(names)}
             text = to_csv(pl.DataFrame(columns))
-            file.write(text if place == 0 else text.split("\n", _header_lines(names))[-1])
+            file.write(text if block == 0 else text.split("\n", _header_lines(names))[-1])
     return ()
 
 
@@ -85,19 +85,19 @@ def _header_lines(names: list[str]) -> int:
     return 1 + sum(name.count("\n") for name in names)
 
 
-def _blocks(votes: Votes[Any], said: Codes, nothing: int) -> Iterator[npt.NDArray[np.int32]]:
-    """Codes [some tasks, worker] of what was said, with `nothing` where there is no answer."""
+def _blocks(votes: Votes[Any], codes: Codes, empty_code: int) -> Iterator[npt.NDArray[np.int32]]:
+    """Yield codes[task, worker] for blocks of tasks, with `empty_code` for missing answers."""
     for lo in range(0, votes.n_tasks, _BLOCK):
         hi = min(lo + _BLOCK, votes.n_tasks)
-        here = slice(votes.task_offsets[lo], votes.task_offsets[hi])
-        block = np.full((hi - lo, votes.n_workers), nothing, dtype=np.int32)
-        block[votes.task[here] - lo, votes.worker[here]] = said[here]
+        rows = slice(votes.task_offsets[lo], votes.task_offsets[hi])
+        block = np.full((hi - lo, votes.n_workers), empty_code, dtype=np.int32)
+        block[votes.task[rows] - lo, votes.worker[rows]] = codes[rows]
         yield block
 
 
 def _refuse(votes: Votes[Any]) -> None:
-    again = (np.diff(votes.task) == 0) & (np.diff(votes.worker) == 0)
-    if again.any():
+    is_repeat = (np.diff(votes.task) == 0) & (np.diff(votes.worker) == 0)
+    if is_repeat.any():
         raise DataError("a wide table has one cell for a task and a worker; choose --duplicates first or last")
     if votes.n_tasks * votes.n_workers > MOST_CELLS:
         raise DataError(

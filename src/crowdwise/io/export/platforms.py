@@ -1,4 +1,4 @@
-"""Annotations in the tables and lines of crowdsourcing platforms and annotation tools: one row an annotation."""
+"""Write votes in the formats of crowdsourcing platforms and annotation tools: one row per vote."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
 
 def write_mturk(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Batch results: HITId is the task."""
+    """Write batch results; HITId is the task."""
     frame = frame_of(reading.annotations)
     if frame["label"].str.contains("|", literal=True).any():
-        raise DataError(
-            "a label holds |, which in Mechanical Turk's results parts several labels; choose another format"
-        )
+        raise DataError("a label holds |, which separates labels in Mechanical Turk's results; choose another format")
     numbers = reading.annotations.numbers
     times = [moment(t) for t in frame["time"]] if "time" in numbers else [None] * len(frame)
     table = pl.DataFrame(
@@ -40,7 +38,7 @@ def write_mturk(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_toloka(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Assignments: INPUT:task, OUTPUT:label (or value), and GOLDEN: the same where the truth is known."""
+    """Write assignments: INPUT:task, OUTPUT:label (or value), and GOLDEN:label if the truth is known."""
     frame, gold, answer = frame_of(reading.annotations), gold_of(reading), answer_of(reading.annotations)
     times = [moment(t) for t in frame["time"]] if "time" in frame.columns else [None] * len(frame)
     table = pl.DataFrame(
@@ -59,7 +57,7 @@ def write_toloka(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_snow(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Snow et al.'s columns."""
+    """Write the columns of Snow et al."""
     frame, gold = frame_of(reading.annotations), gold_of(reading)
     table = pl.DataFrame(
         {
@@ -76,7 +74,7 @@ def write_snow(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Choices: the task is `_input_hash`."""
+    """Write choices; `_input_hash` is the task."""
     options = [{"id": name, "text": name} for name in reading.annotations.classes.cast(pl.String)]
     examples = (
         {
@@ -96,7 +94,7 @@ def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_judgments(reading: Reading, path: Path) -> tuple[str, ...]:
-    """A line a verdict, or a score."""
+    """Write one line per verdict or score."""
     classes = answer_of(reading.annotations) == "label"
     facts = [] if reading.annotations.about_rows is None else reading.annotations.about_rows.columns
     lines = (

@@ -1,4 +1,4 @@
-"""A result as predictions for Label Studio: import the file, and people review what is least certain first."""
+"""Write a result as predictions for Label Studio, where annotators can review the least certain tasks first."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ if TYPE_CHECKING:
 
 
 def write_predictions(result: Result, path: Path, original: Reading | None = None) -> tuple[str, ...]:
-    """Tasks with one prediction each: `score` is the confidence (of a class), `model_version` the method.
+    """Write tasks with one prediction each: `score` is the confidence (of a class), `model_version` the method.
 
-    `original` is the export that the votes came from: its ids, data and control come back.
+    `original` is the export that the votes came from, whose ids, data and control are kept.
     """
     control = own_control(result.kind) if original is None or original.control is None else original.control
-    found = _predictions(result, control)
+    predictions = _predictions(result, control)
     if original is None or original.items is None:
-        write_json_array((_named(task, each) for task, each in found.items()), path)
+        write_json_array((_named(task, prediction) for task, prediction in predictions.items()), path)
         return (names_only(control),)
-    write_json_array(_tasks(original, found), path)
-    left = (f"{len(found):,} tasks of the result are not in the original and are left out",) if found else ()
+    write_json_array(_tasks(original, predictions), path)
+    left = (
+        (f"{len(predictions):,} tasks of the result are not in the original and are left out",) if predictions else ()
+    )
     rounded = control.kind == "rating" and "confidence" not in result.to_table().columns
     return (*left, "estimates are rounded to whole stars, which is all that a rating holds") if rounded else left
 
 
 def _predictions(result: Result, control: Control) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """task -> what else is known of it, and its prediction."""
+    """Return task -> (further data, prediction)."""
     table, answer = result.to_table(), next(iter(result.kind.columns))
-    said = table[answer].round() if control.kind == "rating" and table[answer].dtype.is_float() else table[answer]
+    answers = table[answer].round() if control.kind == "rating" and table[answer].dtype.is_float() else table[answer]
     facts = table.select("n_labels", "^low$", "^high$").fill_nan(None).iter_rows(named=True)
     scores = table["confidence"].to_list() if "confidence" in table.columns else [None] * len(table)
-    found = {}
-    for task, label, score, more in zip(as_text(table["task"]), as_text(said), scores, facts, strict=True):
+    predictions = {}
+    for task, label, score, data in zip(as_text(table["task"]), as_text(answers), scores, facts, strict=True):
         prediction = {"model_version": f"crowdwise:{result.method}", "result": result_of(label, control)}
-        found[task] = (more, prediction if score is None else prediction | {"score": score})
-    return found
+        predictions[task] = (data, prediction if score is None else prediction | {"score": score})
+    return predictions
 
 
-def _named(task: str, found: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
-    return {"data": {OBJECT: task, "task": task, **found[0]}, "predictions": [found[1]]}
+def _named(task: str, prediction: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    return {"data": {OBJECT: task, "task": task, **prediction[0]}, "predictions": [prediction[1]]}
 
 
-def _tasks(original: Reading, found: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """The original's tasks; what is left in `found` in the end is not among them."""
+def _tasks(
+    original: Reading, predictions: dict[str, tuple[dict[str, Any], dict[str, Any]]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the original's tasks with predictions, which are removed from `predictions`."""
     for item in original.items() if original.items is not None else ():
-        if item.name in found:
-            yield {"id": as_id(item.id), "data": item.data, "predictions": [found.pop(item.name)[1]]}
+        if item.name in predictions:
+            yield {"id": as_id(item.id), "data": item.data, "predictions": [predictions.pop(item.name)[1]]}

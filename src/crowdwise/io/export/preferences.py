@@ -1,4 +1,4 @@
-"""Preference pairs for training a reward model or a policy: prompt, chosen, rejected, weight."""
+"""Write preference pairs for training a reward model or a policy: prompt, chosen, rejected, weight."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def write_preferences(result: Result, path: Path, about: pl.DataFrame | None = None) -> tuple[str, ...]:
-    """A row a task with a winner: task, prompt (where the votes had one), chosen, rejected, chance (that chosen is
-    preferred), weight (chance of chosen minus that of rejected, 0 to 1), n_labels. JSONL, CSV or Parquet by the name.
+    """Write one row per task with a winner, as JSONL, CSV or Parquet by the file's ending.
+
+    Columns: task, prompt (if the votes have one), chosen, rejected, chance (that chosen is preferred), weight (chance
+    of chosen minus that of rejected, 0 to 1), n_labels.
     """
     table = result.to_table()
     won = table.filter((table["winner"] != "tie") & (table["n_labels"] > 0))
@@ -33,12 +35,12 @@ def write_preferences(result: Result, path: Path, about: pl.DataFrame | None = N
         "n_labels",
     )
     if about is not None:
-        known = about.select("task", *(name for name in ("prompt", "topic") if name in about.columns))
-        if known.width > 1:
+        columns = about.select("task", *(name for name in ("prompt", "topic") if name in about.columns))
+        if columns.width > 1:
             joined = out.with_columns(pl.col("task").cast(pl.String)).join(
-                known.with_columns(pl.col("task").cast(pl.String)), on="task", how="left", maintain_order="left"
+                columns.with_columns(pl.col("task").cast(pl.String)), on="task", how="left", maintain_order="left"
             )
-            out = joined.select("task", *known.columns[1:], pl.exclude("task", *known.columns[1:]))
+            out = joined.select("task", *columns.columns[1:], pl.exclude("task", *columns.columns[1:]))
     ending = path.suffix.lower()
     if ending == ".parquet":
         out.write_parquet(path)
@@ -46,5 +48,5 @@ def write_preferences(result: Result, path: Path, about: pl.DataFrame | None = N
         to_csv(out, path)
     else:
         out.write_ndjson(path)
-    gone = len(table) - len(out)
-    return (f"{gone:,} pairs without a winner are left out",) if gone else ()
+    n_dropped = len(table) - len(out)
+    return (f"{n_dropped:,} pairs without a winner are left out",) if n_dropped else ()

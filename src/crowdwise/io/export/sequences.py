@@ -1,4 +1,4 @@
-"""Spans in the formats of tools that mark text: doccano, Prodigy, Argilla, CoNLL columns."""
+"""Write spans in the formats of text annotation tools: doccano, Prodigy, Argilla, CoNLL columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"\S+")
 
 
 def texts_of(reading: Reading) -> dict[str, str]:
-    """task -> its text, where it is known."""
+    """Return task -> its text, if known."""
     votes = reading.annotations
     column = column_by(votes.about_tasks, "text", votes.tasks)
     if column is None:
@@ -33,26 +33,26 @@ def texts_of(reading: Reading) -> dict[str, str]:
 
 
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
-    """<user>.jsonl with the spans of each text."""
+    """Write <user>.jsonl with the spans of each text."""
     texts = texts_of(reading)
     return write_lines(reading, path, lambda row: doccano_example(row, texts.get(row["task"])))
 
 
 def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Spans marked by hand: the task is `_input_hash`."""
+    """Write spans as marked by hand; `_input_hash` is the task."""
     texts = texts_of(reading)
     write_jsonl((prodigy_example(row, texts.get(row["task"])) for row in rows(reading.annotations)), path)
     return ("Prodigy's hashes are numbers; here they are the tasks' names",)
 
 
 def doccano_example(row: Row, text: str | None) -> dict[str, Any]:
-    """An example of sequence labelling."""
+    """Return an example of sequence labelling."""
     marks = [[mark[0], mark[1], mark[2] if len(mark) > 2 else ""] for mark in json.loads(row["label"])]
     return {"id": row["task"], "text": row["task"] if text is None else text, "label": marks}
 
 
 def prodigy_example(row: Row, text: str | None) -> dict[str, Any]:
-    """An example of ner_manual."""
+    """Return an example of ner_manual."""
     spans = [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(row["label"])]
     return {
         "text": row["task"] if text is None else text,
@@ -66,22 +66,22 @@ def prodigy_example(row: Row, text: str | None) -> dict[str, Any]:
 
 
 def argilla_value(label: str) -> list[dict[str, Any]]:
-    """A response to a question about spans."""
+    """Return a response to a question about spans."""
     return [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(label)]
 
 
 def write_tokens(reading: Reading, path: Path) -> tuple[str, ...]:
-    """A row a token: task, worker, token (its number from 0), tag, word."""
+    """Write one row per token: task, worker, token (its number from 0), tag, word."""
     texts = texts_of(reading)
     rows: list[tuple[str, str, int, str, str]] = []
-    for task, found in by_task(reading.annotations):
+    for task, votes in by_task(reading.annotations):
         tokens = _tokens_of(task, texts)
-        for row in found:
+        for row in votes:
             tags = tags_of_spans(json.loads(row["label"]), tokens)
             rows += [(task, row["worker"], i, tag, texts[task][a:b])
                      for i, (tag, (a, b)) in enumerate(zip(tags, tokens, strict=True))]  # fmt: skip
     to_csv(pl.DataFrame(rows, schema=["task", "worker", "token", "tag", "word"], orient="row"), path)
-    return ("spans are cut to tokens, blanks of the texts become one blank, and times have no place in this table",)
+    return ("spans are aligned to tokens, runs of blanks become one blank, and times are not written",)
 
 
 def _tokens_of(task: str, texts: dict[str, str]) -> list[tuple[int, int]]:
@@ -91,19 +91,19 @@ def _tokens_of(task: str, texts: dict[str, str]) -> list[tuple[int, int]]:
 
 
 def write_conll(reading: Reading, path: Path) -> tuple[str, ...]:
-    """A token a line, a column a worker; tokens are what stands between blanks."""
+    """Write one token per line with a column per worker; tokens are separated by blanks."""
     votes, texts = reading.annotations, texts_of(reading)
     workers = votes.workers.cast(pl.String).to_list()
     if any(re.search(r"\s", worker) for worker in workers):
-        raise DataError("a worker's name holds a blank, which parts the columns of CoNLL; choose another format")
+        raise DataError("a worker's name holds a blank, which separates the columns of CoNLL; choose another format")
     with path.open("w", encoding="utf-8") as file:
         file.write("\t".join(["token", *workers]) + "\n")
-        for task, found in by_task(votes):
+        for task, rows in by_task(votes):
             tokens = _tokens_of(task, texts)
-            columns = {row["worker"]: tags_of_spans(json.loads(row["label"]), tokens) for row in found}
+            columns = {row["worker"]: tags_of_spans(json.loads(row["label"]), tokens) for row in rows}
             file.write(f"# id = {task}\n")
             for i, (a, b) in enumerate(tokens):
                 tags = [columns[worker][i] if worker in columns else "?" for worker in workers]
                 file.write("\t".join([texts[task][a:b], *tags]) + "\n")
             file.write("\n")
-    return ("spans are cut to tokens, blanks of the texts become one blank, and times have no place in CoNLL columns",)
+    return ("spans are aligned to tokens, runs of blanks become one blank, and times are not written",)

@@ -1,4 +1,4 @@
-"""Votes as plain tables: task, worker, the answer, and the numbers, gold and sources that came with them."""
+"""Write votes as plain tables: task, worker, the answer, and the numbers, gold and sources that came with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def table_of(reading: Reading) -> pl.DataFrame:
-    """One row an annotation."""
+    """Return one row per vote."""
     text = pl.col("task", "worker", "^label$").cast(pl.String)
     frame: pl.DataFrame = reading.annotations.to_frame().with_columns(text, pl.selectors.float().fill_nan(None))
     if reading.gold is not None:
@@ -26,24 +26,24 @@ def table_of(reading: Reading) -> pl.DataFrame:
 
 
 def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Commas."""
+    """Write CSV."""
     to_csv(table_of(reading), path)
     return ()
 
 
 def write_tsv(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Tabs."""
+    """Write TSV."""
     to_csv(table_of(reading), path, separator="\t")
     return ()
 
 
 def write_jsonl(reading: Reading, path: Path) -> tuple[str, ...]:
-    """One object per line."""
+    """Write JSONL."""
     table_of(reading).write_ndjson(path)
     return ()
 
 
 def write_parquet(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Parquet."""
+    """Write Parquet."""
     table_of(reading).write_parquet(path)
     return ()

@@ -1,4 +1,4 @@
-"""Exports of labelling tools, each read as it comes: one small module a format, found by `detect`."""
+"""Readers of labelling tools' exports, one module per format; `detect` chooses among them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import cast
 
 from .base import Format
 
-# name -> what it is, for people. The module has the same name and is imported when it is needed.
+# name -> description. The module has the same name and is imported on first use.
 FORMATS = {
     "label_studio": "Label Studio, JSON",
     "label_studio_min": "Label Studio, JSON_MIN",
@@ -18,23 +18,23 @@ FORMATS = {
     "prodigy": "Prodigy, JSONL",
     "doccano": "doccano, ZIP with a file per user",
     "cvat": "CVAT for images: tags, boxes or polygons, XML or ZIP with a file per job",
-    "coco": "COCO with a field for who drew what, JSON, or ZIP with a file per worker",
+    "coco": "COCO with a field for the annotator, JSON, or ZIP with a file per worker",
     "potato": "Potato, user_state.json, or ZIP or folder of them",
     "cleanlab": "cleanlab's wide matrix: a column per annotator, numbers and NaN",
-    "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
+    "hf_lists": "one row per task with a list of labels and a list of annotators: JSONL or Parquet",
     "snow": "Snow et al.'s tables: !amt_worker_ids, orig_id, response, gold",
     "llm_judge": "verdicts of LLM judges: JSONL, FastChat's pairs, AlpacaEval's annotations",
-    "conll": "CoNLL columns: a token a line with a tag of every worker",
-    "tokens": "a row a token: task, worker, token (a number), tag",
+    "conll": "CoNLL columns: one token per line with a tag of each worker",
+    "tokens": "one row per token: task, worker, token (a number), tag",
 }
 
 
-# Those that live with their kind of answers.
+# Modules that are elsewhere.
 _HOMES = {"coco": ".shapes.coco"}
-# Formats that hold shapes only, which have no place for classes of whole tasks.
+# Formats of shapes, which cannot hold classes of whole tasks.
 SHAPES = ("coco",)
 
 
 def get(name: str) -> Format:
-    """The module of a format."""
+    """Return the module of a format."""
     return cast(Format, import_module(_HOMES.get(name, f".{name}"), __name__))

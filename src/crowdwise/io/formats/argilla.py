@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.errors import DataError
+from ...core.options import ReadOptions
 from ..sources import Source
-from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
+from .base import NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
 from .cells import number, text, texts
 from .marks import as_answer, is_span, mark_of
 from .records import one_of, records
@@ -17,56 +18,60 @@ ENDING = ".responses"
 Answer = tuple[Any, Any, Any]  # value, user, status
 
 
-def sniff(head: Head) -> Guess | None:
-    """A key like `label.responses`, or `fields` and `responses`."""
-    for each in head.objects[:1]:
-        flat = next((key for key in each if key.endswith(ENDING)), None)
+def sniff(head: FileHead) -> FormatMatch | None:
+    """Match a key like `label.responses`, or `fields` and `responses`."""
+    for record in head.objects[:1]:
+        flat = next((key for key in record if key.endswith(ENDING)), None)
         if flat is not None:
-            return Guess(SURE, f"its records have `{flat}`")
-        if isinstance(each.get("fields"), dict) and isinstance(each.get("responses"), dict):
-            return Guess(SURE, "its records have `fields` and `responses`")
+            return FormatMatch(SURE, f"its records have `{flat}`")
+        if isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict):
+            return FormatMatch(SURE, "its records have `fields` and `responses`")
     return None
 
 
-def read(source: Source, where: str, ask: Ask) -> Found:
-    """One row a response; drafts and discarded ones are dropped."""
-    ask.only(where, "task")
-    name = ask.columns.get("task", "id")
-    rows: dict[str, Rows] = {}
-    asked: dict[str, None] = {}
+def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
+    """Read one row per response; drafts and discarded ones are dropped."""
+    options.allow_columns(where, "task")
+    name = options.columns.get("task", "id")
+    rows: dict[str, RowBuilder] = {}
+    questions: dict[str, None] = {}
     suggestions = 0
     for at, record in records(source, where):
         task = text(record.get(name), name, at)
         for question, answers, suggestion in _questions(record, at):
-            asked[question] = None
-            here = rows.setdefault(question, Rows())
-            here.mention(task)
-            _tell(here, task, record, answers)
+            questions[question] = None
+            question_rows = rows.setdefault(question, RowBuilder())
+            question_rows.mention(task)
+            _tell(question_rows, task, record, answers)
             for answer in answers:
-                _add(here, task, answer, question, at)
+                _add(question_rows, task, answer, question, at)
             if suggestion[0] is not None:
                 suggestions += 1
-                if ask.predictions:
-                    _suggest(here, task, suggestion, question, at)
-    question = one_of(sorted(asked), ask.question, where)
-    left = suggestions and not ask.predictions
-    notes = (f"{suggestions:,} suggestions are left aside; --predictions takes them as workers",) if left else ()
-    return rows[question].found(where, ask, question, notes)
+                if options.predictions:
+                    _suggest(question_rows, task, suggestion, question, at)
+    question = one_of(sorted(questions), options.question, where)
+    left = suggestions and not options.predictions
+    notes = (f"{suggestions:,} suggestions are ignored; --predictions takes them as workers",) if left else ()
+    return rows[question].finish(where, options, question, notes)
 
 
 def _questions(record: dict[str, Any], at: str) -> Iterator[tuple[str, list[Answer], Answer]]:
-    """(question, responses, suggestion as (value, agent, score))."""
-    nested, hints = record.get("responses"), record.get("suggestions")
+    """Yield (question, responses, suggestion as (value, agent, score))."""
+    nested, suggestions = record.get("responses"), record.get("suggestions")
     if isinstance(nested, dict):
-        hints = hints if isinstance(hints, dict) else {}
-        for question in dict.fromkeys([*nested, *hints]):
-            given, hint = nested.get(question) or [], hints.get(question) or {}
-            if not isinstance(given, list) or not all(isinstance(each, dict) for each in (*given, hint)):
+        suggestions = suggestions if isinstance(suggestions, dict) else {}
+        for question in dict.fromkeys([*nested, *suggestions]):
+            responses, suggestion = nested.get(question) or [], suggestions.get(question) or {}
+            if not isinstance(responses, list) or not all(
+                isinstance(response, dict) for response in (*responses, suggestion)
+            ):
                 raise DataError(
-                    f"{at}: a response to {question} or its suggestion is no object {{...}}; export it again"
+                    f"{at}: a response to {question} or its suggestion is not an object {{...}}; export it again"
                 )
-            answers = [(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
-            yield question, answers, (hint.get("value"), hint.get("agent"), hint.get("score"))
+            answers = [
+                (response.get("value"), response.get("user_id"), response.get("status")) for response in responses
+            ]
+            yield question, answers, (suggestion.get("value"), suggestion.get("agent"), suggestion.get("score"))
         return
     for key in [key for key in record if key.endswith(ENDING)]:
         question = key.removesuffix(ENDING)
@@ -75,15 +80,15 @@ def _questions(record: dict[str, Any], at: str) -> Iterator[tuple[str, list[Answ
             lists = [[], [], []]
         lists[2] = ["submitted"] * len(lists[0]) if lists[2] is None and isinstance(lists[0], list) else lists[2]
         if (
-            not all(isinstance(each, list) for each in lists)
-            or len({len(each) for each in lists if each is not None}) > 1
+            not all(isinstance(response, list) for response in lists)
+            or len({len(response) for response in lists if response is not None}) > 1
         ):
-            raise DataError(f"{at}: {key}, its users and its status are not lists of one length; export it again")
-        hint = tuple(record.get(f"{question}.suggestion{part}") for part in ("", ".agent", ".score"))
-        yield question, list(zip(*lists, strict=True)), hint
+            raise DataError(f"{at}: {key}, its users and its status are not lists of the same length; export it again")
+        suggestion = tuple(record.get(f"{question}.suggestion{part}") for part in ("", ".agent", ".score"))
+        yield question, list(zip(*lists, strict=True)), suggestion
 
 
-def _add(rows: Rows, task: str | None, answer: Answer, question: str, at: str) -> None:
+def _add(rows: RowBuilder, task: str | None, answer: Answer, question: str, at: str) -> None:
     value, user, status = answer
     if status not in (None, "submitted"):
         rows.drop(f"response is {text(status, 'status', at)}, not submitted")
@@ -96,24 +101,24 @@ def _add(rows: Rows, task: str | None, answer: Answer, question: str, at: str) -
     if worker:
         rows.sources[worker] = "human"
     if not labels:
-        rows.bare.add(task, worker)
+        rows.empty_answers.add(task, worker)
         return
     rows.add(task, worker, labels, kind=_kind(value))
 
 
-def _tell(rows: Rows, task: str | None, record: dict[str, Any], answers: list[Answer]) -> None:
-    """The text that spans are about."""
+def _tell(rows: RowBuilder, task: str | None, record: dict[str, Any], answers: list[Answer]) -> None:
+    """Store the text that spans refer to."""
     fields = record.get("fields")
     shown = fields.get("text") if isinstance(fields, dict) else record.get("text")
     if task is not None and isinstance(shown, str) and any(_are_spans(value) for value, _, _ in answers):
-        rows.bare.texts[task] = shown
+        rows.empty_answers.texts[task] = shown
 
 
 def _are_spans(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and is_span(e) for e in value)
 
 
-def _suggest(rows: Rows, task: str | None, suggestion: Answer, question: str, at: str) -> None:
+def _suggest(rows: RowBuilder, task: str | None, suggestion: Answer, question: str, at: str) -> None:
     value, agent, score = suggestion
     worker = f"model:{text(agent, 'agent', at) or 'unnamed'}"
     rows.sources[worker] = "model"
@@ -121,7 +126,7 @@ def _suggest(rows: Rows, task: str | None, suggestion: Answer, question: str, at
 
 
 def _kind(value: Any) -> str:
-    """Ratings are numbers, values with ranks rankings, mappings with a start and an end spans; labels are text."""
+    """Return the kind of a value: numbers (ratings), rankings (values with ranks), spans (start and end) or classes."""
     if _is_ranking(value):
         return "rankings"
     if _are_spans(value):
@@ -138,10 +143,10 @@ def _is_ranking(value: Any) -> bool:
 
 
 def _ranking(value: list[dict[str, Any]], question: str, at: str) -> str:
-    """Values by their ranks, those of one rank tied, as JSON; values without a rank are left out."""
+    """Return values by rank as JSON, with ties; values without a rank are left out."""
     places: dict[float, list[str]] = {}
-    for each in value:
-        rank, name = number(each["rank"]), text(each["value"], question, at)
+    for option in value:
+        rank, name = number(option["rank"]), text(option["value"], question, at)
         if name is not None and rank == rank:
             places.setdefault(rank, []).append(name)
     return json.dumps([places[rank] for rank in sorted(places)], ensure_ascii=False)
@@ -151,7 +156,7 @@ def _labels(value: Any, question: str, at: str) -> list[str]:
     if _is_ranking(value):
         return [_ranking(value, question, at)]
     if _are_spans(value):
-        return [as_answer(mark_of(each) for each in value)]
-    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        return [as_answer(mark_of(mark) for mark in value)]
+    if isinstance(value, list) and any(isinstance(mark, dict) for mark in value):
         raise DataError(f"{at}: {question} holds answers of a form that is not known; take another question")
     return texts(value, question, at)

@@ -1,4 +1,4 @@
-"""What a format is (`sniff`, `read`), what a user may ask of it, and the rows that it finds."""
+"""The protocol of a format (`sniff`, `read`), and the rows that its reader collects."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import polars as pl
 
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError
+from ...core.options import SETS, ReadOptions
 from ...core.vocabulary import quote
-from ..kind_of_columns import told_by_answers
+from ..detect_kind import kind_from_answers
 from ..lists import as_list, lists
 from ..sources import Source
-from .bare import Bare
+from .empty_answers import EmptyAnswers
 from .judges.about import about_rows, about_workers
 
-Multiple = Literal["error", "join", "drop", "set"]
-SETS = "sets"  # the kind of answers that hold several labels at once
-Rejected = Literal["keep", "drop"]
 NAN = float("nan")
 SKIPPED = "skipped by the worker"
 NO_ANSWER = "no answer to the question"
@@ -28,57 +26,23 @@ SEVERAL = "several labels at once"
 TRUTH = "ground truth, kept as gold"
 REJECTED = "rejected by the requester"
 SURE, LIKELY = 3, 2
-OF_TASKS = ("text", "url")  # columns that tell of the tasks
+TASK_COLUMNS = ("text", "url")  # columns about the tasks
 
 
 @dataclass(frozen=True)
-class Ask:
-    """What the user says about a file: each format uses what applies to it.
+class FormatMatch:
+    """How certain it is that a file has a format, and why."""
 
-    `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
-    the file, join them to one class ("a|b"), drop the row, or read all answers as sets (None: as sets, unless another
-    kind is meant); `predictions` takes a model's predictions as a worker of their own; `rejected="drop"` leaves out
-    assignments that the requester rejected; `missing` are values that stand for nothing; `kind` is the kind of answers
-    that is meant (None: the file tells).
-    """
-
-    question: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    multiple: Multiple | None = None
-    predictions: bool = False
-    rejected: Rejected = "keep"
-    missing: Sequence[str] = ()
-    kind: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.multiple not in (None, "error", "join", "drop", "set"):
-            raise ParameterError(f"multiple must be error, join, drop or set, got {self.multiple!r}")
-        if self.rejected not in ("keep", "drop"):
-            raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
-        if isinstance(self.missing, str):
-            raise ParameterError(f"missing must be a list of values, got {self.missing!r}; write [{self.missing!r}]")
-
-    def only(self, where: str, *roles: str) -> None:
-        """Refuse --columns for what this format does not let be named."""
-        strange = [role for role in self.columns if role not in roles]
-        if strange:
-            listed = " and ".join([", ".join(roles[:-1]), roles[-1]] if len(roles) > 1 else roles)
-            may = f"only {listed} can be named" if roles else "no column can be named"
-            raise ParameterError(f"{where}: in this format {may} with --columns, got {', '.join(strange)}")
-
-
-@dataclass(frozen=True)
-class Guess:
-    """How sure a format is that a file is its own, and why."""
-
-    sure: int
+    certainty: int
     why: str
 
 
 @dataclass(frozen=True)
-class Head:
-    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members;
-    `inner` is the first object of an archive's first JSONL file, where it can be read."""
+class FileHead:
+    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members.
+
+    `inner` is the first object of an archive's first JSONL file, if it can be read.
+    """
 
     kind: Literal["objects", "table", "archive", "xml", "other"]
     objects: list[dict[str, Any]] = field(default_factory=list)
@@ -90,8 +54,8 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Item:
-    """A task as the file has it: its name among ours, its id there, and the data that were shown."""
+class TaskItem:
+    """A task of the file: its name among the votes, its id in the file, and the data that were shown."""
 
     name: str
     id: Any
@@ -100,8 +64,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Control:
-    """Label Studio's name for a question, for the object that it is about, and for its kind of answer; `joined`:
-    whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them."""
+    """Label Studio's control of a question.
+
+    `from_name` is the question, `to_name` the object that it is about, `kind` the type of control. `joined` states
+    whether a label may be several joined choices (see `ReadOptions.multiple`), `lists` whether it is a JSON list.
+    """
 
     from_name: str
     to_name: str = "text"
@@ -111,14 +78,25 @@ class Control:
 
 
 @dataclass
-class Found:
-    """What a format found: columns for `encode`, what it dropped, and what else the file knows.
+class ParsedFile:
+    """The parsed content of a file.
 
-    `gold` has the columns task, label; `workers` has worker, source (human or model). `tasks` and `all_workers` may
-    name more than the rows mention. `items` goes through the file once more for its tasks, where a format has more of
-    them than a name; `control` is the question in Label Studio's words. `kind` is the kind of the answers, and
-    `certain` whether the file says so itself; whatever it is, an export's answers stand in the column `label`.
-    `about_tasks` has the column task, and what else is to be kept of them.
+    Attributes:
+        columns: Columns for `encode`; an export's answers are in the column `label`, whatever their kind.
+        dropped: Number of rows that the format dropped, per reason.
+        notes: Notes for the user.
+        question: The question that was read.
+        gold: Gold labels (task, label).
+        workers: Workers and whether they are human or models (worker, source).
+        tasks: All tasks, also those without rows.
+        all_workers: All workers, also those without rows.
+        decimal_comma: Whether 3,5 may be a number.
+        items: Iterates over the file again for the data of its tasks, if the format has them.
+        control: The question as Label Studio names it.
+        kind: Kind of the answers.
+        certain: Whether the file itself states the kind.
+        about_tasks: Further columns about the tasks (task, ...).
+        repeats_allowed: Whether a worker may answer a task several times, since the workers are not known.
     """
 
     columns: dict[str, Any]
@@ -130,27 +108,29 @@ class Found:
     tasks: pl.Series | None = None
     all_workers: pl.Series | None = None
     decimal_comma: bool = False
-    items: Callable[[], Iterator[Item]] | None = None
+    items: Callable[[], Iterator[TaskItem]] | None = None
     control: Control | None = None
     kind: str = "classes"
     certain: bool = False
     about_tasks: pl.DataFrame | None = None
-    again: bool = False  # nobody knows who answered, so the one nameless worker may answer a task often
+    repeats_allowed: bool = False
 
 
 class Format(Protocol):
-    """A module of this room."""
+    """The interface of a format's module."""
 
-    def sniff(self, head: Head) -> Guess | None:
-        """Whether the file looks like this format, from its beginning."""
+    def sniff(self, head: FileHead) -> FormatMatch | None:
+        """Return a match if the beginning of a file looks like this format."""
 
-    def read(self, source: Source, where: str, ask: Ask) -> Found:
-        """All of it."""
+    def read(self, source: Source, where: str, options: ReadOptions) -> ParsedFile:
+        """Read the whole file."""
 
 
-class Rows:
-    """Rows as they are found, coded at once: a file of any size costs a few numbers a row; `kind` is the kind of all
-    answers, where the format has only one."""
+class RowBuilder:
+    """Collects rows as integer codes, so that a file of any size takes a few numbers per row.
+
+    `kind` is the kind of all answers, if the format has only one.
+    """
 
     def __init__(self, kind: str | None = None) -> None:
         self._kind = kind
@@ -161,12 +141,12 @@ class Rows:
         self._several = array("b")
         self._lists: dict[str | None, list[str]] = {}
         self._example = ""
-        self.bare = Bare()
+        self.empty_answers = EmptyAnswers()
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.gold_sets: dict[str, list[str]] = {}  # of tasks with several true labels, where answers are read as sets
         self.sources: dict[str, str] = {}
-        self._facts: dict[int, Mapping[str, Any]] = {}  # what single rows say of themselves, by row
+        self._facts: dict[int, Mapping[str, Any]] = {}  # columns about rows, by row
         self._unusable: dict[str | None, int] = {}
 
     def __len__(self) -> int:
@@ -184,15 +164,18 @@ class Rows:
         kind: str | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """One answer; several labels in it are for the policy, none at all is a row without a label. `kind` is the kind
-        of this answer where the file tells (a star rating, a choice); `facts` is what the row says of its occasion."""
+        """Add one answer; several labels are resolved by the policy, an empty list is a missing label.
+
+        `kind` is the kind of the answer, if the file states it (a star rating, a choice); `facts` are columns about
+        the row.
+        """
         if facts:
             self._facts[len(self)] = facts
         if labels:
             self._kinds.add(kind or self._kind)
         label: str | None = labels[0] if labels else None
         if len(labels) > 1:
-            label = "|".join(sorted(each.replace("|", "||") for each in labels))
+            label = "|".join(sorted(choice.replace("|", "||") for choice in labels))
             self._lists.setdefault(label, list(labels))
             self._example = self._example or f"task {quote([task])}, worker {quote([worker])}: {quote(labels)}"
         for name, value in (("task", task), ("worker", worker), ("label", label)):
@@ -202,18 +185,18 @@ class Rows:
             self._numbers[name].append(number)
         self._several.append(len(labels) > 1)
 
-    def drop(self, reason: str, n: int = 1, who: str | None = None) -> None:
-        """Rows that are counted and not used; `who` gave an answer that is none."""
+    def drop(self, reason: str, n: int = 1, worker: str | None = None) -> None:
+        """Count dropped rows; `worker` is counted as having given unusable answers."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
-        self._unusable[who] = self._unusable.get(who, 0) + n
+        self._unusable[worker] = self._unusable.get(worker, 0) + n
 
     def mention(self, task: str | None) -> None:
-        """A task that is to appear in the results, with labels or without."""
+        """Add a task that is to appear in the results even without labels."""
         if task is not None:
             self._names["task"].setdefault(task, len(self._names["task"]))
 
     def truth(self, task: str | None, label: str, at: str) -> None:
-        """What a task is known to be."""
+        """Store the gold label of a task."""
         if task is not None and self.gold.setdefault(task, label) != label:
             raise DataError(
                 f"{at}: task {quote([task])} has two different gold labels, {quote([self.gold[task], label])}; "
@@ -221,7 +204,7 @@ class Rows:
             )
 
     def rename_workers(self, names: Mapping[str, str]) -> None:
-        """Workers under other names; two that get the same name are one."""
+        """Rename workers; two that get the same name are merged."""
         self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
         old = self._names["worker"]
         new: dict[str | None, int] = {}
@@ -233,47 +216,51 @@ class Rows:
             self._codes["worker"] = array("i", table[np.asarray(self._codes["worker"])].tobytes())
 
     def kind(self, question: str | None) -> tuple[str, bool, tuple[str, ...]]:
-        """The kind of the answers, whether the file itself says so, and notes."""
-        told = next(iter(self._kinds)) if len(self._kinds) == 1 else None
-        if told is not None:
-            return told, True, ()
+        """Return the kind of the answers, whether the file itself states it, and notes."""
+        only_kind = next(iter(self._kinds)) if len(self._kinds) == 1 else None
+        if only_kind is not None:
+            return only_kind, True, ()
         labels = pl.Series(list(self._names["label"]), dtype=pl.String).drop_nulls()
-        kind, notes = told_by_answers(question, labels)
+        kind, notes = kind_from_answers(question, labels)
         return kind, False, notes
 
-    def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
-        """Everything, with the policy for several labels carried out."""
-        self.bare.settle(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
+    def finish(
+        self, where: str, options: ReadOptions, question: str | None = None, notes: tuple[str, ...] = ()
+    ) -> ParsedFile:
+        """Return the content, after applying the policy for several labels."""
+        self.empty_answers.resolve(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
-        sets = SETS in (ask.kind, ask.multiple) or (n > 0 and ask.multiple is None and ask.kind is None)
-        if n and not sets and ask.multiple not in ("join", "drop"):
+        sets = SETS in (options.expected_kind, options.multiple) or (
+            n > 0 and options.multiple is None and options.expected_kind is None
+        )
+        if n and not sets and options.multiple not in ("join", "drop"):
             raise DataError(
-                f"{where}: {n:,} answers hold several labels at once (first: {self._example}); say --multiple join "
+                f"{where}: {n:,} answers hold several labels at once (first: {self._example}); use --multiple join "
                 "to make each combination a class, --multiple drop, or --kind sets to read label sets"
             )
-        if sets and ask.kind is None:
+        if sets and options.expected_kind is None:
             why = (f"{n:,} answers hold several labels at once, so all are read as label sets; see --multiple",)
-        keep = ~several if n and ask.multiple == "drop" else slice(None)
-        if n and ask.multiple == "drop":
+        keep = ~several if n and options.multiple == "drop" else slice(None)
+        if n and options.multiple == "drop":
             self.drop(SEVERAL, n)
         named = [task for task in self._names["task"] if task is not None and task.strip()]
-        return Found(
+        return ParsedFile(
             columns=self._columns(keep, several if sets else None),
             dropped=self.dropped,
-            notes=notes + why if ask.kind is None else notes,
+            notes=notes + why if options.expected_kind is None else notes,
             question=question,
             kind=SETS if sets else kind,
             certain=sets or certain,
             gold=self._truths(sets),
             workers=about_workers(self.sources, self._unusable),
             tasks=pl.Series("task", named, dtype=pl.String),
-            about_tasks=self.bare.about(),
+            about_tasks=self.empty_answers.about(),
         )
 
     def _columns(self, keep: Any, several: Any) -> dict[str, Any]:
-        """Names and numbers of the rows to keep; answers as lists where `several` says which hold more than one."""
+        """Return the columns of the rows to keep; answers are lists if `several` is given (more than one label)."""
         columns: dict[str, Any] = {}
         for name, names in self._names.items():
             codes = np.asarray(self._codes[name], dtype=np.int32)[keep]

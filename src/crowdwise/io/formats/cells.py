@@ -1,4 +1,4 @@
-"""Single values as the tools write them: ids, labels and moments, each as text or a number."""
+"""Parse single values of exports: ids and labels as text, times as numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIX_DATE = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d) (\w{3}) (\d{
 
 
 def text(value: Any, what: str, at: str) -> str | None:
-    """An id or a label as text: 7 and 7.0 are "7", true is "true"; lists and objects are refused."""
+    """Return an id or a label as text: 7 and 7.0 become "7", true becomes "true"; lists and objects are refused."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -31,14 +31,14 @@ def text(value: Any, what: str, at: str) -> str | None:
 
 
 def texts(value: Any, what: str, at: str) -> list[str]:
-    """One label or a list of them, without those that are empty."""
+    """Return one label or a list of labels as a list, without empty ones."""
     values = value if isinstance(value, list | tuple) else [value]
-    found = [text(each, what, at) for each in values]
-    return [each for each in found if each is not None and each.strip()]
+    cells = [text(cell, what, at) for cell in values]
+    return [cell for cell in cells if cell is not None and cell.strip()]
 
 
 def number(value: Any) -> float:
-    """A number, or text that reads like one; NaN for everything else."""
+    """Parse a number or its text; NaN for everything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return NAN
     try:
@@ -49,7 +49,7 @@ def number(value: Any) -> float:
 
 
 def moment(value: Any) -> float:
-    """Seconds since 1970 of a number, an ISO date or Mechanical Turk's kind of date; NaN when it is none."""
+    """Parse a number, an ISO date or Mechanical Turk's date as seconds since 1970; NaN for everything else."""
     if not isinstance(value, str):
         return number(value)
     value = value.strip()
@@ -59,9 +59,9 @@ def moment(value: Any) -> float:
             month, day, clock, zone, year = match.groups()
             plain = datetime.strptime(f"{day} {month} {year} {clock} +0000", "%d %b %Y %H:%M:%S %z")
             return plain.timestamp() - 3600 * _ZONES[zone]
-        found = datetime.fromisoformat(value)
+        date = datetime.fromisoformat(value)
     except (ValueError, OverflowError):
         return number(value)
-    if found.tzinfo is None:
-        found = datetime.fromisoformat(f"{found.isoformat()}+00:00")
-    return found.timestamp()
+    if date.tzinfo is None:
+        date = datetime.fromisoformat(f"{date.isoformat()}+00:00")
+    return date.timestamp()

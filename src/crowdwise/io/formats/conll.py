@@ -1,7 +1,7 @@
-"""CoNLL columns: a token a line with a tag of every worker, a blank line between texts.
+"""CoNLL columns: one token per line with a tag of each worker, and a blank line between texts.
 
-The first line may name the columns (token, then the workers). `# id = NAME` before a text names it; without that, texts
-are numbered. `?` stands where a worker has not read a text. A text is its tokens with a blank between them.
+The first line may name the columns (token, then the workers). `# id = NAME` names the following text; otherwise texts
+are numbered. `?` marks texts that a worker did not annotate. A text is its tokens, separated by blanks.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from collections.abc import Iterator
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.options import ReadOptions
 from ..sources import Source, text_source
-from .base import LIKELY, Ask, Found, Guess, Head, Rows
+from .base import LIKELY, FileHead, FormatMatch, ParsedFile, RowBuilder
 from .marks import MISSING, TAG, as_answer, spans_of_tags
 
 TOKEN = ("token", "tokens", "word", "words", "form")
 _ID = re.compile(r"#\s*(?:id|sent_id|task|doc_id)\s*[:=]\s*(.+)")
 
 
-def sniff(head: Head) -> Guess | None:
-    """Lines of a token and tags such as O, B-PER, I-PER."""
+def sniff(head: FileHead) -> FormatMatch | None:
+    """Match lines of a token and tags such as O, B-PER, I-PER."""
     if head.kind != "table":
         return None
     lines = [" ".join(head.header).split(), *(" ".join(row).split() for row in head.rows)]
@@ -30,14 +31,14 @@ def sniff(head: Head) -> Guess | None:
     tags = [tag for line in lines for tag in line[1:]]
     right = bool(tags) and all(tag in MISSING or TAG.fullmatch(tag) for tag in tags)
     if right and all(len(line) > 1 for line in lines) and any("-" in tag or tag == "O" for tag in tags):
-        return Guess(LIKELY, "its lines hold a token and tags such as O, B-PER, I-PER")
+        return FormatMatch(LIKELY, "its lines hold a token and tags such as O, B-PER, I-PER")
     return None
 
 
-def read(source: Source, where: str, ask: Ask) -> Found:
-    """One row a worker and text."""
-    ask.only(where)
-    rows = Rows("spans")
+def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
+    """Read one row per worker and text."""
+    options.allow_columns(where)
+    rows = RowBuilder("spans")
     workers: list[str] | None = None
     texts: dict[str, str] = {}
     for at, name, lines in _texts(source, where):
@@ -51,23 +52,25 @@ def read(source: Source, where: str, ask: Ask) -> Found:
             _add(rows, at, name, lines, workers, texts)
     if not texts:
         raise DataError(f"{where} holds no tokens with tags; is it a CoNLL file?")
-    found = rows.found(where, ask, "tags")
-    found.about_tasks = pl.DataFrame({"task": list(texts), "text": list(texts.values())})
-    return found
+    result = rows.finish(where, options, "tags")
+    result.about_tasks = pl.DataFrame({"task": list(texts), "text": list(texts.values())})
+    return result
 
 
-def _add(rows: Rows, at: str, name: str, lines: list[list[str]], workers: list[str], texts: dict[str, str]) -> None:
+def _add(
+    rows: RowBuilder, at: str, name: str, lines: list[list[str]], workers: list[str], texts: dict[str, str]
+) -> None:
     for line in lines:
         if len(line) != len(workers) + 1:
             raise DataError(f"{at}: the token {line[0]!r} has {len(line) - 1} tags, not {len(workers)}; mark gaps by ?")
     if name in texts:
-        raise DataError(f"{at}: two texts are called {name!r}; name them apart with `# id = NAME`")
+        raise DataError(f"{at}: two texts are called {name!r}; give them different names with `# id = NAME`")
     tokens = [line[0] for line in lines]
     texts[name] = " ".join(tokens)
-    ends, place = [], 0
+    ends, position = [], 0
     for token in tokens:
-        ends.append((place, place + len(token)))
-        place += len(token) + 1
+        ends.append((position, position + len(token)))
+        position += len(token) + 1
     rows.mention(name)
     for j, worker in enumerate(workers):
         tags = [line[j + 1] for line in lines]
@@ -75,13 +78,13 @@ def _add(rows: Rows, at: str, name: str, lines: list[list[str]], workers: list[s
             continue
         wrong = next((tag for tag in tags if tag not in MISSING and not TAG.fullmatch(tag)), None)
         if wrong is not None:
-            raise DataError(f"{at}: {wrong!r} is no tag such as O, B-PER or I-PER")
+            raise DataError(f"{at}: {wrong!r} is not a tag such as O, B-PER or I-PER")
         plain = ["O" if tag in MISSING else tag for tag in tags]
         rows.add(name, worker, [as_answer(spans_of_tags(plain, ends))])
 
 
 def _texts(source: Source, where: str) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """(what to call its place, name, lines as cells) of every text."""
+    """Yield (place for messages, name, lines as cells) of every text."""
     content = text_source(source, where)[0]
     data = content if isinstance(content, bytes) else content.read_bytes()
     try:
@@ -91,9 +94,9 @@ def _texts(source: Source, where: str) -> Iterator[tuple[str, str, list[list[str
     name, number, first = "", 0, 1
     lines: list[list[str]] = []
     for i, line in enumerate([*text.splitlines(), ""], 1):
-        told = _ID.fullmatch(line.strip())
-        if told:
-            name = told[1].strip()
+        match = _ID.fullmatch(line.strip())
+        if match:
+            name = match[1].strip()
         elif line.strip() and not line.startswith(("# ", "-DOCSTART-")):
             first = first if lines else i
             lines.append(line.split("\t") if "\t" in line else line.split())

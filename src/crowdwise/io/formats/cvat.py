@@ -1,4 +1,4 @@
-"""CVAT for images: the tags of whole images, or boxes and polygons, in one XML file per job, alone or in a ZIP."""
+"""CVAT for images: tags of whole images, or boxes and polygons; one XML file per job, alone or in a ZIP."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ from xml.parsers import expat
 
 from ...core.errors import DataError
 from ...core.faults import first_line
+from ...core.options import ReadOptions
 from ..archives import members
 from ..sources import Source, chunks, printable, starts_with
-from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
+from .base import NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
 from .shapes.drawn import Shapes, kind_asked, numbers
 
 # Elements that are read as boxes and as outlines.
 _SHAPES = ("box", "polygon")
-USUAL = "annotations"  # what CVAT calls the file in each of its archives
+USUAL = "annotations"  # name of the file in each archive of CVAT
 
 
-def sniff(head: Head) -> Guess | None:
-    """XML with <annotations>, or an archive with such files."""
+def sniff(head: FileHead) -> FormatMatch | None:
+    """Match XML with <annotations>, or an archive with such files."""
     if head.kind == "xml":
-        return Guess(SURE, "it is XML with <annotations>")
+        return FormatMatch(SURE, "it is XML with <annotations>")
     workbook = any(name.startswith(("[Content_Types]", "xl/")) for name in head.members)
     if not workbook and any(name.lower().endswith((".xml", ".zip")) for name in head.members):
-        return Guess(SURE, "it is an archive with .xml files")
+        return FormatMatch(SURE, "it is an archive with .xml files")
     return None
 
 
-def read(source: Source, where: str, ask: Ask) -> Found:
-    """One row an image of a job; the worker is the job's assignee, or the file's or folder's name."""
-    ask.only(where)
+def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
+    """Read one row per image of a job; the worker is the job's assignee, or the file's or folder's name."""
+    options.allow_columns(where)
     unnamed = 0
     if starts_with(source, b"<", b"\xef\xbb\xbf<") or not _is_archive(source):
         jobs = [(where, source)]
     else:
         jobs = members(source, where, (".xml",))  # type: ignore[assignment]
-    seen: dict[str, str] = {}
+    workers: dict[str, str] = {}
     read_jobs: list[tuple[str, _Job]] = []
     sources: dict[str, str] = {}
     for name, content in jobs:
@@ -46,22 +47,22 @@ def read(source: Source, where: str, ask: Ask) -> Found:
         unnamed += not job.worker
         worker = job.worker or _from_name(name)
         sources[worker] = "human"
-        seen[name] = worker
+        workers[name] = worker
         read_jobs.append((worker, job))
-    if not seen:
+    if not workers:
         raise DataError(f"{where} holds no .xml file; export each job as CVAT for images 1.1")
     notes = ("workers are named after the files, which name no assignee",) if unnamed else ()
     tagged = any(tags for _, job in read_jobs for _, tags, _ in job.images)
-    counts = [sum(each == name for _, job in read_jobs for *_, drawn in job.images for each, _ in drawn)
+    counts = [sum(shape == name for _, job in read_jobs for *_, drawn in job.images for shape, _ in drawn)
               for name in _SHAPES]  # fmt: skip
-    kind = kind_asked(ask.kind, *([0, 0] if tagged else counts))
+    kind = kind_asked(options.expected_kind, *([0, 0] if tagged else counts))
     rows = _tags(read_jobs) if kind is None else _shapes(read_jobs, kind)
     rows.sources = sources
-    return rows.found(where, ask, "tag" if kind is None else kind, notes)
+    return rows.finish(where, options, "tag" if kind is None else kind, notes)
 
 
-def _tags(jobs: list[tuple[str, _Job]]) -> Rows:
-    rows = Rows("classes")
+def _tags(jobs: list[tuple[str, _Job]]) -> RowBuilder:
+    rows = RowBuilder("classes")
     for worker, job in jobs:
         for image, tags, _ in job.images:
             rows.mention(image)
@@ -74,9 +75,9 @@ def _tags(jobs: list[tuple[str, _Job]]) -> Rows:
     return rows
 
 
-def _shapes(jobs: list[tuple[str, _Job]], kind: str) -> Rows:
-    """What was drawn on each image of a job; an image without shapes is one on which nothing is."""
-    rows = Rows(kind)
+def _shapes(jobs: list[tuple[str, _Job]], kind: str) -> RowBuilder:
+    """Collect the shapes of each image of a job; an image without shapes is an empty answer."""
+    rows = RowBuilder(kind)
     for worker, job in jobs:
         for image, _, drawn in job.images:
             rows.add(image, worker, [_drawn(drawn, job.where).text(kind)])
@@ -85,15 +86,15 @@ def _shapes(jobs: list[tuple[str, _Job]], kind: str) -> Rows:
     return rows
 
 
-def _drawn(found: list[tuple[str, dict[str, str]]], where: str) -> Shapes:
-    """The shapes of one image, from the attributes of their elements."""
+def _drawn(elements: list[tuple[str, dict[str, str]]], where: str) -> Shapes:
+    """Return the shapes of one image, from the attributes of their elements."""
     shapes = Shapes()
-    for name, given in found:
+    for name, attributes in elements:
         if name == "box":
-            values = [given.get(side) for side in ("xtl", "ytl", "xbr", "ybr")]
-            shapes.add_box(numbers(values, 4, where, "a box"), given.get("label"))
+            values = [attributes.get(side) for side in ("xtl", "ytl", "xbr", "ybr")]
+            shapes.add_box(numbers(values, 4, where, "a box"), attributes.get("label"))
         else:
-            pairs = [pair.split(",") for pair in given.get("points", "").split(";")]
+            pairs = [pair.split(",") for pair in attributes.get("points", "").split(";")]
             shapes.add_outline([numbers(pair, 2, where, "a point") for pair in pairs])
     return shapes
 
@@ -109,7 +110,7 @@ def _from_name(name: str) -> str:
 
 
 class _Job:
-    """One file, read as it streams by. Document types and entities, which can be bombs, are refused."""
+    """A streaming parser of one file. Document types and entities, which can be bombs, are refused."""
 
     def __init__(self, where: str) -> None:
         self.where, self.worker, self.shapes, self.others = where, "", 0, 0
@@ -127,13 +128,13 @@ class _Job:
                 parser.Parse(piece)
             parser.Parse(b"", True)
         except expat.ExpatError as error:
-            raise DataError(f"{self.where}: not XML that we can read ({first_line(error)}); export it again") from None
+            raise DataError(f"{self.where}: not readable as XML ({first_line(error)}); export it again") from None
         except (LookupError, ValueError) as error:
             raise DataError(
                 f"{self.where}: its encoding cannot be read ({first_line(error)}); save it as UTF-8"
             ) from None
         if self._path or not self._rooted:
-            raise DataError(f"{self.where} is no export of CVAT: <annotations> is missing")
+            raise DataError(f"{self.where} is not an export of CVAT: <annotations> is missing")
 
     _rooted = False
 
@@ -141,7 +142,9 @@ class _Job:
         if not self._path:
             self._rooted = name == "annotations"
             if not self._rooted:
-                raise DataError(f"{self.where} is no export of CVAT: it begins with <{name[:40]}>, not <annotations>")
+                raise DataError(
+                    f"{self.where} is not an export of CVAT: it begins with <{name[:40]}>, not <annotations>"
+                )
         if len(self._path) > 50:
             raise DataError(f"{self.where}: nested too deeply for an export of CVAT")
         parent = self._path[-1] if self._path else ""
@@ -157,9 +160,9 @@ class _Job:
             self.shapes += 1
             self._shape(name, attributes, parent)
 
-    def _shape(self, name: str, given: dict[str, str], parent: str) -> None:
+    def _shape(self, name: str, attributes: dict[str, str], parent: str) -> None:
         if parent == "image" and name in _SHAPES:
-            self.images[-1][2].append((name, given))
+            self.images[-1][2].append((name, attributes))
         else:
             self.others += 1
 

@@ -1,4 +1,4 @@
-"""doccano's ZIP: a JSONL file per user, whose name is the user's."""
+"""doccano's ZIP: one JSONL file per user, named after the user."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ...core.errors import DataError
+from ...core.options import ReadOptions
 from ..archives import members
 from ..json.stream import objects
 from ..sources import Source, printable
-from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
+from .base import LIKELY, NO_ANSWER, FileHead, FormatMatch, ParsedFile, RowBuilder
 from .cells import text, texts
 from .marks import as_answer, is_span, mark_of
 
@@ -17,19 +18,19 @@ ENDINGS = (".jsonl", ".json")
 LABELS = ("label", "labels", "cats", "entities")  # by version
 
 
-def sniff(head: Head) -> Guess | None:
-    """An archive of JSONL files and nothing else."""
-    ours = bool(head.members) and all(name.endswith(".jsonl") for name in head.members)
+def sniff(head: FileHead) -> FormatMatch | None:
+    """Match an archive of JSONL files only."""
+    all_jsonl = bool(head.members) and all(name.endswith(".jsonl") for name in head.members)
     labelled = head.inner is None or ("id" in head.inner and any(key in head.inner for key in LABELS))
-    if head.kind == "archive" and ours and labelled:
-        return Guess(LIKELY, "it is an archive of JSONL files, one a user")
+    if head.kind == "archive" and all_jsonl and labelled:
+        return FormatMatch(LIKELY, "it is an archive of JSONL files, one a user")
     return None
 
 
-def read(source: Source, where: str, ask: Ask) -> Found:
-    """One row an example of a user's file."""
-    ask.only(where, "task")
-    rows, seen = Rows(), 0
+def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
+    """Read one row per example of each user's file."""
+    options.allow_columns(where, "task")
+    rows, n_files = RowBuilder(), 0
     for name, content in members(source, where, ENDINGS):
         worker, inside = PurePosixPath(name).stem, f"{where}: {printable(name)}"
         if worker == "all":
@@ -37,28 +38,28 @@ def read(source: Source, where: str, ask: Ask) -> Found:
                 f"{inside} holds everybody's labels in one; in doccano do not share annotations among users"
             )
         rows.sources[worker] = "human"
-        seen += 1
+        n_files += 1
         for at, example in objects(content, inside):
-            _add(rows, example, worker, ask, at)
-    if not seen:
+            _add(rows, example, worker, options, at)
+    if not n_files:
         raise DataError(f"{where} holds no .jsonl file; is it doccano's export?")
-    return rows.found(where, ask, "label")
+    return rows.finish(where, options, "label")
 
 
-def _add(rows: Rows, example: dict[str, Any], worker: str, ask: Ask, at: str) -> None:
-    name = ask.columns.get("task", "id")
+def _add(rows: RowBuilder, example: dict[str, Any], worker: str, options: ReadOptions, at: str) -> None:
+    name = options.columns.get("task", "id")
     task = text(example.get(name), name, at)
     rows.mention(task)
-    said = next((example[key] for key in LABELS if key in example), None)
-    if isinstance(said, list) and said and all(is_span(each) for each in said):
-        rows.add(task, worker, [as_answer(mark_of(each) for each in said)], kind="spans")
+    answer = next((example[key] for key in LABELS if key in example), None)
+    if isinstance(answer, list) and answer and all(is_span(mark) for mark in answer):
+        rows.add(task, worker, [as_answer(mark_of(mark) for mark in answer)], kind="spans")
         if task is not None and isinstance(example.get("text"), str):
-            rows.bare.texts[task] = example["text"]
+            rows.empty_answers.texts[task] = example["text"]
         return
-    labels = texts(said, "label", at)
+    labels = texts(answer, "label", at)
     if labels:
         rows.add(task, worker, labels, kind="classes")
-    elif said == []:
-        rows.bare.add(task, worker)
+    elif answer == []:
+        rows.empty_answers.add(task, worker)
     else:
         rows.drop(NO_ANSWER)

@@ -8,17 +8,30 @@ from typing import Any
 
 from ...core import kind as kinds
 from ...core.errors import DataError, ParameterError
+from ...core.options import ReadOptions
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
-from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
+from .base import (
+    NO_ANSWER,
+    SKIPPED,
+    SURE,
+    TASK_COLUMNS,
+    TRUTH,
+    Control,
+    FileHead,
+    FormatMatch,
+    ParsedFile,
+    RowBuilder,
+    TaskItem,
+)
 from .cells import moment, number, text, texts
 from .marks import as_answer, code_points
 from .records import one_of
 from .shapes import label_studio as shapes
 from .shapes.drawn import Shapes
 
-# type of a control -> the key of its value
+# type of control -> key of its value
 CHOICES = {
     "choices": "choices",
     "rating": "rating",
@@ -28,7 +41,7 @@ CHOICES = {
     "pairwise": "selected",
     "ranker": "ranker",
 }
-# type of a control -> the kind of its answers
+# type of control -> kind of its answers
 KINDS = {
     "rating": "numbers",
     "number": "numbers",
@@ -38,45 +51,45 @@ KINDS = {
     "ranker": "rankings",
     **shapes.CONTROLS,
 }
-# marks of stretches of a text
+# spans of text
 MARKS = "labels"
-LISTS = ("annotations", "completions")  # the second is what old exports say
+LISTS = ("annotations", "completions")  # the second is used by old exports
 UNSUPPORTED: dict[str, str] = {}
 
 
-def sniff(head: Head) -> Guess | None:
-    """Objects with `data` and `annotations`."""
-    if head.objects and all(isinstance(each.get("data"), dict) for each in head.objects):
+def sniff(head: FileHead) -> FormatMatch | None:
+    """Match objects with `data` and `annotations`."""
+    if head.objects and all(isinstance(task.get("data"), dict) for task in head.objects):
         for name in (*LISTS, "predictions"):
-            if any(isinstance(each.get(name), list) for each in head.objects):
-                return Guess(SURE, f"its objects have `data` and `{name}`")
+            if any(isinstance(task.get(name), list) for task in head.objects):
+                return FormatMatch(SURE, f"its objects have `data` and `{name}`")
     return None
 
 
-def read(source: Source, where: str, ask: Ask) -> Found:
-    """One row an annotation of the question; cancelled ones are skips, ground truths are gold."""
-    ask.only(where, "task", *OF_TASKS)
-    export = _Export(where, ask)
+def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
+    """Read one row per annotation of the question; cancelled ones are skips, ground truths are gold."""
+    options.allow_columns(where, "task", *TASK_COLUMNS)
+    export = _Export(where, options)
     for at, task in objects(source, where):
         export.task(task, at)
-    found = export.found()
-    found.items = lambda: _items(source, where, export)
-    return found
+    result = export.finish()
+    result.items = lambda: _items(source, where, export)
+    return result
 
 
-def _items(source: Source, where: str, export: _Export) -> Iterator[Item]:
+def _items(source: Source, where: str, export: _Export) -> Iterator[TaskItem]:
     for at, task in objects(source, where):
         name = export.task_name(task, at)
         if name is not None:
-            yield Item(name, task.get("id"), _mapping(task.get("data"), at, "data"))
+            yield TaskItem(name, task.get("id"), _mapping(task.get("data"), at, "data"))
 
 
 class _Export:
-    """Rows of every question at once: which there are is known only at the end of the file."""
+    """Collects the rows of all questions, which are known only at the end of the file."""
 
-    def __init__(self, where: str, ask: Ask) -> None:
-        self.where, self.ask = where, ask
-        self.rows: dict[str, Rows] = {}
+    def __init__(self, where: str, options: ReadOptions) -> None:
+        self.where, self.options = where, options
+        self.rows: dict[str, RowBuilder] = {}
         self.others: dict[str, str] = {}
         self.tasks: dict[str, None] = {}
         self.emails: dict[str, str] = {}
@@ -94,13 +107,13 @@ class _Export:
             self._annotation(name, annotation, task.get("data"), at)
         predictions = _list(task.get("predictions"), at, "predictions")
         self.predictions += len(predictions)
-        if self.ask.predictions:
-            for each in predictions:
-                self._prediction(name, _mapping(each, at, "a prediction"), task.get("data"), at)
+        if self.options.predictions:
+            for prediction in predictions:
+                self._prediction(name, _mapping(prediction, at, "a prediction"), task.get("data"), at)
 
     def task_name(self, task: dict[str, Any], at: str) -> str | None:
-        """Its id, or the data field that --columns names."""
-        column = self.ask.columns.get("task")
+        """Return the task's id, or the data field that --columns names."""
+        column = self.options.columns.get("task")
         if column is None:
             return text(task.get("id"), "the task's id", at)
         data = _mapping(task.get("data"), at, "data")
@@ -145,24 +158,24 @@ class _Export:
             self._of(question).add(task, worker, labels, confidence=score, kind=self._kind(question))
             self._of(question).sources[worker] = "model"
 
-    def _of(self, question: str) -> Rows:
-        return self.rows.setdefault(question, Rows())
+    def _of(self, question: str) -> RowBuilder:
+        return self.rows.setdefault(question, RowBuilder())
 
     def _kind(self, question: str) -> str:
         return KINDS.get(self.controls[question].kind, "classes")
 
-    def _worker(self, who: Any, at: str) -> str | None:
-        """The id; where some annotation tells its email, that becomes the name (as Label Studio's own CSV has it)."""
-        if not isinstance(who, dict):
-            return text(who, "completed_by", at)
-        number, email = text(who.get("id"), "completed_by", at), text(who.get("email"), "completed_by", at)
+    def _worker(self, user: Any, at: str) -> str | None:
+        """Return the user's id; if an annotation states the email, it becomes the name, as in Label Studio's CSV."""
+        if not isinstance(user, dict):
+            return text(user, "completed_by", at)
+        number, email = text(user.get("id"), "completed_by", at), text(user.get("email"), "completed_by", at)
         if number is not None and email and self.emails.setdefault(number, email) != email:
-            both = quote([self.emails[number], email])
-            raise DataError(f"{at}: the user {number!r} has two emails, {both}; are these exports of two servers?")
+            emails = quote([self.emails[number], email])
+            raise DataError(f"{at}: the user {number!r} has two emails, {emails}; are these exports of two servers?")
         return number if number is not None else email or None
 
     def _answers(self, task: str | None, annotation: dict[str, Any], data: Any, at: str) -> dict[str, list[str]]:
-        """question -> labels, of results that are about the task as a whole; marks of text as one label."""
+        """Return question -> labels of results about the whole task; spans of text form one label."""
         answers: dict[str, list[str]] = {}
         marks: dict[str, list[list[Any]]] = {}
         drawn: dict[str, Shapes] = {}
@@ -184,19 +197,19 @@ class _Export:
                 shapes.take(drawn.setdefault(question, Shapes()), result, value, at)
             elif kind in CHOICES:
                 if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
-                    self.regions += 1  # said of a part of the task: a box, a stretch of text, one item of many
+                    self.regions += 1  # about a part of the task: a region, a span, one item of several
                 else:
                     to = result.get("to_name")
-                    joined = self.ask.multiple == "join"
+                    joined = self.options.multiple == "join"
                     self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind, joined)
                     answers.setdefault(question, []).extend(labels(kind, value, question, at))
-        for question, each in drawn.items():
-            asked = self.ask.kind if self.ask.kind in shapes.CONTROLS.values() else None
-            answers[question] = [each.text(asked or self._kind(question))]
-        return answers | {question: [as_answer(found)] for question, found in marks.items()}
+        for question, shape in drawn.items():
+            wanted_kind = self.options.expected_kind if self.options.expected_kind in shapes.CONTROLS.values() else None
+            answers[question] = [shape.text(wanted_kind or self._kind(question))]
+        return answers | {question: [as_answer(spans)] for question, spans in marks.items()}
 
     def _marks(self, task: str | None, value: dict[str, Any], data: Any) -> list[list[Any]]:
-        """A stretch of the text in code points, once for each of its labels."""
+        """Return a span of text in code points, once per label."""
         offsets = value.get("globalOffsets")
         start, end = (offsets if isinstance(offsets, dict) else value).get("start"), value.get("end")
         end = offsets.get("end") if isinstance(offsets, dict) else end
@@ -204,19 +217,19 @@ class _Export:
         if shown is not None and task is not None:
             self.texts[task] = shown
         if type(start) is int and type(end) is int:
-            said = value.get("text")
-            start, end = code_points(shown, start, end, said if isinstance(said, str) else None)
+            marked_text = value.get("text")
+            start, end = code_points(shown, start, end, marked_text if isinstance(marked_text, str) else None)
         tags = value.get(MARKS)
         return [[start, end, tag] for tag in (tags if isinstance(tags, list) and tags else [""])]
 
-    def found(self) -> Found:
+    def finish(self) -> ParsedFile:
         question = self._question()
         rows, total = self._of(question), self.answers
         if kinds.get(self._kind(question)).blank is not None:
             for task, worker, time, duration in self.blank:
-                rows.bare.add(task, worker, time, duration)
+                rows.empty_answers.add(task, worker, time, duration)
             total -= len(self.blank)
-            rows.bare.texts = self.texts
+            rows.empty_answers.texts = self.texts
         for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
             if n:
                 rows.drop(reason, n)
@@ -224,49 +237,47 @@ class _Export:
             rows.mention(task)
         rows.rename_workers(self.emails)
         notes: tuple[str, ...] = ()
-        if self.predictions and not self.ask.predictions:
-            notes += (
-                f"{self.predictions:,} predictions of models are left aside; --predictions takes them as workers",
-            )
+        if self.predictions and not self.options.predictions:
+            notes += (f"{self.predictions:,} predictions of models are ignored; --predictions takes them as workers",)
         if self.regions:
-            notes += (f"{self.regions:,} labels of regions or items, not of whole tasks, are left aside",)
-        found = rows.found(self.where, self.ask, question, notes)
-        found.control = self.controls.get(question)
-        return found
+            notes += (f"{self.regions:,} labels of regions or items, not of whole tasks, are ignored",)
+        result = rows.finish(self.where, self.options, question, notes)
+        result.control = self.controls.get(question)
+        return result
 
     def _question(self) -> str:
-        asked = self.ask.question
+        requested = self.options.question
         unsupported = {q: kind for q, kind in self.others.items() if q not in self.rows}
-        blamed = asked if asked in unsupported else next(iter(unsupported), None) if not self.rows else None
-        if blamed is not None:
-            raise ParameterError(f"{self.where}: question {blamed!r} {UNSUPPORTED[unsupported[blamed]]}")
+        rejected = requested if requested in unsupported else next(iter(unsupported), None) if not self.rows else None
+        if rejected is not None:
+            raise ParameterError(f"{self.where}: question {rejected!r} {UNSUPPORTED[unsupported[rejected]]}")
         if not self.rows:
             why = "every annotation was skipped" if self.skips and not self.answers else "no annotation has a choice"
             raise DataError(f"{self.where}: {why}; is it the right file?")
-        # A box for a remark beside another question is not what was asked, unless somebody says so.
-        real = [q for q in self.rows if self.controls[q].kind != "textarea"]
-        return one_of(sorted(real if real and asked not in self.rows else self.rows), asked, self.where)
+        # A text box for remarks beside another question is read only on request.
+        answered = [q for q in self.rows if self.controls[q].kind != "textarea"]
+        return one_of(sorted(answered if answered and requested not in self.rows else self.rows), requested, self.where)
 
 
 def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str]:
-    """What a result says, as labels; of a taxonomy's paths those that lead on to another are left out."""
-    said = value.get(CHOICES[kind])
+    """Return the labels of a result; of a taxonomy's paths, prefixes of other paths are left out."""
+    answer = value.get(CHOICES[kind])
     if kind == "textarea":
-        lines = texts(said, question, at)
+        lines = texts(answer, question, at)
         return ["\n".join(lines)] if lines else []
     if kind == "ranker":
-        return [ranking_of(said, question, at)]
+        return [ranking_of(answer, question, at)]
     if kind != "taxonomy":
-        return list(dict.fromkeys(texts(said, question, at)))
-    if not isinstance(said, list) or not all(isinstance(path, list) for path in said):
-        raise DataError(f"{at}: {question} is no list of paths; is it a taxonomy?")
-    paths = [tuple(texts(path, question, at)) for path in said]
+        return list(dict.fromkeys(texts(answer, question, at)))
+    if not isinstance(answer, list) or not all(isinstance(path, list) for path in answer):
+        raise DataError(f"{at}: {question} is not a list of paths; is it a taxonomy?")
+    paths = [tuple(texts(path, question, at)) for path in answer]
     ends = [p for p in paths if p and not any(q != p and q[: len(p)] == p for q in paths)]
     return list(dict.fromkeys(" / ".join(path) for path in ends))
 
 
 def _text_of(data: Any) -> str | None:
-    """The text that was shown: the field `text`, or the only field that is text."""
+    """Return the text that was shown: the field `text`, or the only field of text."""
     if not isinstance(data, dict):
         return None
     if isinstance(data.get("text"), str):
@@ -275,13 +286,13 @@ def _text_of(data: Any) -> str | None:
     return texts_[0] if len(texts_) == 1 else None
 
 
-def ranking_of(said: Any, question: str, at: str) -> str:
-    """An order of items, best first, as JSON: a list, or one list under the name of its bucket."""
-    if isinstance(said, dict) and len(said) == 1:
-        said = next(iter(said.values()))
-    if not isinstance(said, list):
-        raise DataError(f"{at}: {question} is no list of items in an order; several buckets are not supported")
-    return json.dumps(texts(said, question, at), ensure_ascii=False)
+def ranking_of(answer: Any, question: str, at: str) -> str:
+    """Return an order of items, best first, as JSON: a list, or the list of the only bucket."""
+    if isinstance(answer, dict) and len(answer) == 1:
+        answer = next(iter(answer.values()))
+    if not isinstance(answer, list):
+        raise DataError(f"{at}: {question} is not an ordered list of items; several buckets are not supported")
+    return json.dumps(texts(answer, question, at), ensure_ascii=False)
 
 
 def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:

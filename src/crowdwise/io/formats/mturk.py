@@ -1,4 +1,4 @@
-"""Mechanical Turk's batch results: a row an assignment, `Input.*` what was shown, `Answer.*` what was said."""
+"""Mechanical Turk's batch results: one row per assignment, `Input.*` for inputs, `Answer.*` for answers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 from ...core.errors import DataError
 from ...core.ledger import BLANK
+from ...core.options import ReadOptions
 from ...core.vocabulary import quote
 from ..csv.file import open_csv
 from ..json.text import loads
 from ..sources import Source
-from .base import NO_ANSWER, REJECTED, SURE, Ask, Found, Guess, Head, Rows
+from .base import NO_ANSWER, REJECTED, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
 from .cells import moment, number
 from .records import one_of
 
@@ -24,48 +25,50 @@ _TRUE = ("true", "1", "on", "yes", "selected")
 Row = dict[str, str | None]
 
 
-def sniff(head: Head) -> Guess | None:
-    """Columns HITId and WorkerId (old files: #HITId)."""
+def sniff(head: FileHead) -> FormatMatch | None:
+    """Match the columns HITId and WorkerId (old files: #HITId)."""
     names = {name.lstrip("#") for name in head.header}
     if head.kind == "table" and "HITId" in names and names & set(WORKERS):
-        return Guess(SURE, "it has the columns `HITId` and `WorkerId`")
+        return FormatMatch(SURE, "it has the columns `HITId` and `WorkerId`")
     return None
 
 
-def read(source: Source, where: str, ask: Ask) -> Found:
-    """One row an assignment, or with {i} in --question one row an item of it."""
-    ask.only(where, "task", "worker")
+def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
+    """Read one row per assignment, or, with {i} in --question, one row per item of it."""
+    options.allow_columns(where, "task", "worker")
     table = open_csv(source, where, "csv")
     header = [name.lstrip("#") for name in table.header]
-    worker = ask.columns.get("worker", next((n for n in WORKERS if n in header), "WorkerId"))
-    task = ask.columns.get("task", "HITId")
-    reader = _Answers(header, where, ask, task, worker)
+    worker = options.columns.get("worker", next((n for n in WORKERS if n in header), "WorkerId"))
+    task = options.columns.get("task", "HITId")
+    reader = _Answers(header, where, options, task, worker)
     inputs = [name for name in header if name.startswith("Input.")]
-    lone = inputs if len(inputs) == 1 and "task" not in ask.columns else []
-    wanted = {worker, *ABOUT, *lone, *(column for column, _, _ in reader.items)}
-    taken = [i for i, name in enumerate(header) if name in wanted or name.startswith(ANSWER)]
+    only_input = inputs if len(inputs) == 1 and "task" not in options.columns else []
+    needed = {worker, *ABOUT, *only_input, *(column for column, _, _ in reader.items)}
+    taken = [i for i, name in enumerate(header) if name in needed or name.startswith(ANSWER)]
     frame = table.read([table.header[i] for i in taken])
     frame.columns = [header[i] for i in taken]
-    rejected, rows = 0, Rows()
+    rejected, rows = 0, RowBuilder()
     for row in frame.iter_rows(named=True):
         if not any(row.values()):
             rows.drop(BLANK)
             continue
-        refused = (row.get("AssignmentStatus") or "").strip().lower() == "rejected" or bool(row.get("RejectionTime"))
-        rejected += refused
-        reader.row(row, rows, dropped=REJECTED if refused and ask.rejected == "drop" else None)
+        is_rejected = (row.get("AssignmentStatus") or "").strip().lower() == "rejected" or bool(
+            row.get("RejectionTime")
+        )
+        rejected += is_rejected
+        reader.row(row, rows, dropped=REJECTED if is_rejected and options.rejected == "drop" else None)
     notes = table.notes + reader.notes
-    if rejected and ask.rejected == "keep":
+    if rejected and options.rejected == "keep":
         notes += (f"{rejected:,} assignments were rejected by the requester and are kept; --rejected drop drops them",)
-    if lone and frame[lone[0]].n_unique() < frame["HITId"].n_unique():
-        notes += (f"some items were published under several HITIds; --columns task={lone[0]} joins them",)
-    return rows.found(where, ask, reader.question, notes)
+    if only_input and frame[only_input[0]].n_unique() < frame["HITId"].n_unique():
+        notes += (f"some items were published under several HITIds; --columns task={only_input[0]} joins them",)
+    return rows.finish(where, options, reader.question, notes)
 
 
 class _Answers:
-    """Where the answer to the question stands in a row."""
+    """Locates the answer to the question in a row."""
 
-    def __init__(self, header: list[str], where: str, ask: Ask, task: str, worker: str) -> None:
+    def __init__(self, header: list[str], where: str, options: ReadOptions, task: str, worker: str) -> None:
         self.where, self.task, self.worker = where, task, worker
         self.notes: tuple[str, ...] = ()
         questions: dict[str, list[str]] = {}
@@ -73,30 +76,32 @@ class _Answers:
             if name.startswith(ANSWER) and name != JSON:
                 questions.setdefault(name.removeprefix(ANSWER).partition(".")[0], []).append(name)
         self.json = JSON in header
-        asked = None if ask.question is None else ask.question.removeprefix(ANSWER)
-        self.asked, self.question = asked, asked or ""
+        pattern = None if options.question is None else options.question.removeprefix(ANSWER)
+        self.asked, self.question = pattern, pattern or ""
         for column in (worker, *([] if "{i}" in task else [task])):
             if column not in header:
                 raise DataError(f"{where} has no column {column!r}; it has {quote(header, 8)}")
-        if asked is not None and "{i}" in asked:
-            self.items = self._items(header, questions, asked)
+        if pattern is not None and "{i}" in pattern:
+            self.items = self._items(header, questions, pattern)
             return
         if "{i}" in task:
             raise DataError(f"{where}: --columns task={task} needs a --question with {{i}} too")
         if not self.json:
-            self.question = one_of(sorted(questions), asked, where)
+            self.question = one_of(sorted(questions), pattern, where)
         self.items = [(task, questions.get(self.question, []), "")]
 
     def _items(
-        self, header: list[str], questions: dict[str, list[str]], asked: str
+        self, header: list[str], questions: dict[str, list[str]], question_pattern: str
     ) -> list[tuple[str, list[str], str]]:
-        """(task column, answer columns, number) of each item in a HIT."""
-        pattern = re.compile(re.escape(asked).replace(re.escape("{i}"), r"(\d+)"))
-        found = sorted((int(m[1]), m[1], m[0]) for m in map(pattern.fullmatch, questions) if m)
-        if not found:
-            raise DataError(f"{self.where} has no answers like {asked!r}; it has {quote(sorted(questions), 8)}")
+        """Return (task column, answer columns, number) of each item in a HIT."""
+        pattern = re.compile(re.escape(question_pattern).replace(re.escape("{i}"), r"(\d+)"))
+        matches = sorted((int(m[1]), m[1], m[0]) for m in map(pattern.fullmatch, questions) if m)
+        if not matches:
+            raise DataError(
+                f"{self.where} has no answers like {question_pattern!r}; it has {quote(sorted(questions), 8)}"
+            )
         items = []
-        for _, digits, question in found:
+        for _, digits, question in matches:
             column = self.task.replace("{i}", digits)
             if column not in header:
                 raise DataError(f"{self.where} has no column {column!r} for the task of {question!r}")
@@ -105,9 +110,9 @@ class _Answers:
             self.notes = (f"a task is a {self.task} and the item's number; --columns task=Input.NAME{{i}} names it",)
         return items
 
-    def row(self, row: Row, rows: Rows, dropped: str | None) -> None:
+    def row(self, row: Row, rows: RowBuilder, dropped: str | None) -> None:
         """Add the answers of one assignment."""
-        took = number(row.get("WorkTimeInSeconds")) / len(self.items)
+        duration = number(row.get("WorkTimeInSeconds")) / len(self.items)
         for column, columns, digits in self.items:
             task = row.get(column)
             task = f"{task}/{digits}" if digits and task else task
@@ -118,7 +123,7 @@ class _Answers:
                 continue
             if row.get(self.worker):
                 rows.sources[str(row[self.worker])] = "human"
-            rows.add(task, row.get(self.worker), labels, time=moment(row.get("SubmitTime")), duration=took)
+            rows.add(task, row.get(self.worker), labels, time=moment(row.get("SubmitTime")), duration=duration)
 
     def _from_json(self, row: Row) -> list[str]:
         at = f"{self.where}, assignment {row.get('AssignmentId')}"
@@ -145,11 +150,11 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _said(row: Row, columns: list[str]) -> list[str]:
-    """The labels in a question's columns: one of text, or one a choice that says true or false."""
+    """Return the labels in a question's columns: one column of text, or one true/false column per choice."""
     flags = [name for name in columns if name.count(".") >= 2 and not name.endswith(".label")]
     if flags:
         chosen = [name.split(".", 2)[2] for name in flags if (row.get(name) or "").strip().lower() in _TRUE]
-        strange = [row[n] for n in flags if (row.get(n) or "").strip().lower() not in (*_TRUE, "", "false", "0", "off")]
-        return chosen if not strange else [str(each) for each in strange]
-    said = "|".join(filter(None, (row.get(name) for name in columns)))
-    return [part.strip() for part in said.split("|") if part.strip()]
+        unknown = [row[n] for n in flags if (row.get(n) or "").strip().lower() not in (*_TRUE, "", "false", "0", "off")]
+        return chosen if not unknown else [str(value) for value in unknown]
+    text = "|".join(filter(None, (row.get(name) for name in columns)))
+    return [part.strip() for part in text.split("|") if part.strip()]

@@ -1,4 +1,4 @@
-"""Records (a mapping a task) from JSON, JSONL or Parquet alike."""
+"""Records (one mapping per task) from JSON, JSONL or Parquet."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _BATCH = 20_000
 
 
 def is_parquet(source: Source) -> bool:
-    """By its first bytes."""
+    """Whether a file is Parquet, by its first bytes."""
     return starts_with(source, b"PAR1")
 
 
 def records(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(what to call its place, record), one at a time; numbers of a ClassLabel come as its names."""
+    """Yield (place for messages, record); numbers of a ClassLabel are replaced by its names."""
     if not is_parquet(source):
         yield from objects(source, where)
         return
@@ -43,37 +43,37 @@ def records(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _class_names(source: Source) -> dict[str, list[str]]:
-    """column -> names, of the ClassLabel features that Hugging Face's `datasets` tells of in the file's metadata."""
-    found: dict[str, list[str]] = {}
+    """Return column -> names of the ClassLabel features that Hugging Face's `datasets` stores in the metadata."""
+    class_names: dict[str, list[str]] = {}
     try:
         about = pl.read_parquet_metadata(io.BytesIO(source) if isinstance(source, bytes) else source)
         features = loads(about.get("huggingface", "{}"))["info"]["features"]
         for column, feature in features.items():
             feature = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
             if isinstance(feature, dict) and isinstance(feature.get("names"), list):
-                found[column] = [str(name) for name in feature["names"]]
+                class_names[column] = [str(name) for name in feature["names"]]
     except (*FAULTS, KeyError, TypeError, ValueError, IndexError, AttributeError):
         return {}
-    return found
+    return class_names
 
 
 def _named(value: Any, names: list[str]) -> Any:
-    """-1 is how a ClassLabel says that there is no label."""
+    """Replace class numbers by names; ClassLabel encodes a missing label as -1."""
     if isinstance(value, list):
-        return [_named(each, names) for each in value]
+        return [_named(member, names) for member in value]
     if isinstance(value, int) and -1 <= value < len(names):
         return names[value] if value >= 0 else None
     return value
 
 
-def one_of(found: list[str], given: str | None, where: str, what: str = "question") -> str:
-    """The question asked for, or the only one there is."""
-    if given is not None:
-        if given in found:
-            return given
-        raise DataError(f"{where} has no {what} {given!r}; it has {quote(found, 12) if found else 'none'}")
-    if len(found) == 1:
-        return found[0]
-    if not found:
+def one_of(questions: list[str], requested: str | None, where: str, what: str = "question") -> str:
+    """Return the requested question, or the only one."""
+    if requested is not None:
+        if requested in questions:
+            return requested
+        raise DataError(f"{where} has no {what} {requested!r}; it has {quote(questions, 12) if questions else 'none'}")
+    if len(questions) == 1:
+        return questions[0]
+    if not questions:
         raise DataError(f"{where} has no {what} with labels to choose from; is it the right file?")
-    raise DataError(f"{where} has {len(found)} {what}s, {quote(found, 12)}; say which: --question NAME")
+    raise DataError(f"{where} has {len(questions)} {what}s, {quote(questions, 12)}; choose one: --question NAME")

@@ -1,1 +1,1 @@
-"""JSON in all its forms."""
+"""JSON and JSONL files."""

@@ -13,14 +13,14 @@ import polars as pl
 from ...core.errors import DataError
 from ...core.faults import FAULTS, first_line
 from ..sources import Source, Table, lines, refuse_blanks, text_source, whole_lines, without_mark
-from .text import loads, whole_bytes
+from .text import loads, replace_half_character_bytes
 
-FIRST = 1000  # lines whose keys make the header
-BLOCK = 4096  # lines that are tried at once when one of them is at fault
+FIRST = 1000  # lines whose keys form the header
+BLOCK = 4096  # lines per attempt when searching for a malformed line
 
 
 def open_jsonl(source: Source, where: str) -> Table:
-    """Take the header from the first lines; `read` gives the values asked for as text."""
+    """Open a JSONL file; the header is taken from the first lines, and `read` returns values as text."""
     source, head, notes = text_source(source, where)
     if head.lstrip().startswith(b"["):
         raise DataError(f"{where} is one JSON array; write one JSON object per line, without the brackets")
@@ -46,26 +46,25 @@ def open_jsonl(source: Source, where: str) -> Table:
 
 
 def _survey(source: Source, where: str) -> tuple[int, Source]:
-    """The number of lines, none too long, and the source, with no half characters in it (polars makes bytes of them
-    that are no text)."""
+    """Return the number of lines, and the source without lone surrogates, which polars makes invalid UTF-8."""
     count, objects, halves, last = 0, 0, False, b"\n"
     for piece in whole_lines(source, where):
         count += piece.count(b"\n")
         objects += piece.count(b"{")  # at least one in a line that is not blank
         refuse_blanks(count - objects, count, where)
-        halves = halves or whole_bytes(piece) != piece
+        halves = halves or replace_half_character_bytes(piece) != piece
         last = piece[-1:]
     if halves:
-        source = b"".join(whole_bytes(piece) for piece in whole_lines(source, where))
+        source = b"".join(replace_half_character_bytes(piece) for piece in whole_lines(source, where))
     return count + (last != b"\n"), source
 
 
-def _keys(some: Iterable[bytes], where: str) -> list[str]:
-    found: dict[str, None] = {}
-    for number, line in enumerate(some, 1):
+def _keys(json_lines: Iterable[bytes], where: str) -> list[str]:
+    keys: dict[str, None] = {}
+    for number, line in enumerate(json_lines, 1):
         if line.strip():
-            found |= dict.fromkeys(_object(line, number, where))
-    return list(found)
+            keys |= dict.fromkeys(_object(line, number, where))
+    return list(keys)
 
 
 def _object(line: bytes, number: int, where: str) -> dict[str, Any]:
@@ -86,10 +85,10 @@ def _object(line: bytes, number: int, where: str) -> dict[str, Any]:
 
 
 def _fault(source: Source, where: str, schema: dict[str, Any], error: Exception) -> DataError:
-    """What is wrong with a file that polars refused: the first line that is no JSON, else the first it refuses."""
-    every, start = lines(source, where), 1
+    """Return the error for a file that polars refused: the first line that is not JSON, else the first it refuses."""
+    remaining, start = lines(source, where), 1
     try:
-        while block := list(islice(every, BLOCK)):
+        while block := list(islice(remaining, BLOCK)):
             if _refusal(block, schema) is not None:
                 for number, line in enumerate(block, start):
                     if line.strip():
@@ -116,7 +115,7 @@ def _refusal(block: list[bytes], schema: dict[str, Any]) -> str | None:
 
 
 def _refuse_nested(frame: pl.DataFrame, source: Source, where: str, lists: Sequence[str] = ()) -> None:
-    """Values that are no plain ones; in the columns `lists` a list may stand."""
+    """Refuse nested values; the columns `lists` may hold lists."""
     suspects = [name for name in frame.columns if bool(frame[name].str.contains(r"^[\[{]").any())]
     if not suspects:
         return

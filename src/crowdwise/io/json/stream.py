@@ -1,4 +1,4 @@
-"""JSON of any size, one value at a time: the elements of a top-level array, or values one after another (JSONL)."""
+"""Stream JSON of any size, one value at a time: the elements of a top-level array, or consecutive values (JSONL)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def values(source: Source, where: str) -> Iterator[tuple[int, Any]]:
-    """(line, value) of each element; at no time is more in memory than one element and a piece of the file."""
+    """Yield (line, value) of each element; memory holds one element and a piece of the file at a time."""
     source, _, _ = text_source(source, where)
     text = _Text(source, where)
     if text.peek() != "[":
@@ -42,7 +42,7 @@ def values(source: Source, where: str) -> Iterator[tuple[int, Any]]:
 
 
 def objects(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """`values` that must be objects, each with what to call its place in messages."""
+    """Yield (place for messages, object) of each element; other values are refused."""
     for line, value in values(source, where):
         if not isinstance(value, dict):
             shown = json.dumps(value, ensure_ascii=False)[:40]
@@ -51,7 +51,7 @@ def objects(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 class _Text:
-    """The file's text as far as it has been read; `line` is where `place` stands."""
+    """A window of the file's text; `line` is the current line."""
 
     def __init__(self, source: Source, where: str) -> None:
         self.where, self.line = where, 1
@@ -60,7 +60,7 @@ class _Text:
         self._text, self._place, self._done = "", 0, False
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """Return the next character that is not blank; empty at the end."""
         while True:
             match = _BLANKS.match(self._text, self._place)
             self._go(match.end() if match else self._place)
@@ -69,11 +69,11 @@ class _Text:
             self._more()
 
     def step(self) -> None:
-        """Past the character that `peek` saw."""
+        """Skip the character that `peek` returned."""
         self._go(min(self._place + 1, len(self._text)))
 
     def take(self) -> Any:
-        """The value that begins here."""
+        """Parse the value that begins here."""
         self.peek()
         while True:
             try:
@@ -90,26 +90,26 @@ class _Text:
                 too_long = "digits" in str(error)
                 raise self.fault("a number has too many digits" if too_long else first_line(error)) from None
             else:
-                # A number at the edge may have more digits in the next piece.
+                # A number at the end of the window may continue in the next piece.
                 if self._done or end < len(self._text) or isinstance(value, dict | list):
                     self._go(end)
                     return value
             self._more()
 
     def fault(self, what: str) -> DataError:
-        return DataError(f"{self.where}, line {self.line}: not JSON that we can read ({what}); export it again")
+        return DataError(f"{self.where}, line {self.line}: not readable as JSON ({what}); export it again")
 
-    def _go(self, place: int) -> None:
-        self.line += self._text.count("\n", self._place, place)
-        self._place = place
+    def _go(self, position: int) -> None:
+        self.line += self._text.count("\n", self._place, position)
+        self._place = position
 
     def _more(self) -> None:
-        """At least as much again as there is, so that long values are not read over and over."""
+        """Read at least as much as the window holds, so that long values are not parsed over and over."""
         parts = [self._text[self._place :]]
-        self._place, wanted, got = 0, max(PIECE, len(parts[0])), 0
+        self._place, n_wanted, got = 0, max(PIECE, len(parts[0])), 0
         if len(parts[0]) > LONGEST:
             raise self.fault(f"one value is longer than {LONGEST >> 20} million characters")
-        while got < wanted and not self._done:
+        while got < n_wanted and not self._done:
             piece = next(self._pieces, None)
             self._done = piece is None
             try:
@@ -122,5 +122,5 @@ class _Text:
 
 
 def _may_go_on(error: json.JSONDecodeError, end: int) -> bool:
-    """Whether the fault is only that the text ends too early."""
+    """Whether the error may only be due to the end of the window."""
     return error.msg.startswith("Unterminated string") or error.pos >= end - 12

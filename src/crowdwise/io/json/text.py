@@ -1,7 +1,7 @@
-"""JSON text as values, by one rule for every reader: no key twice, no NaN, and no half characters.
+"""Strict JSON parsing for all readers: no repeated keys, no NaN, and no lone surrogates.
 
-JSON can spell half a character, a lone surrogate like "\\ud83d" (what a tool leaves that cuts a text within an emoji).
-No file and no table can hold it, so it is read as the replacement character �; the ledger says which names have one.
+JSON can encode a lone surrogate such as "\\ud83d" (half a character, which tools produce that cut a text within an
+emoji). UTF-8 cannot, so it is read as the replacement character �; the ledger lists the names that contain one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import Any
 
-# From backslash to backslash: a whole pair, half a character, or any other escape.
+# An escape: a surrogate pair, a lone surrogate (group 1), or any other.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
@@ -19,34 +19,34 @@ _ESCAPE_BYTES = re.compile(_ESCAPE.pattern.encode(), re.DOTALL)
 
 
 class JsonError(ValueError):
-    """JSON by its grammar that we refuse all the same, with what is wrong."""
+    """Valid JSON that is refused nevertheless."""
 
 
-def decode(text: str, place: int = 0) -> tuple[Any, int]:
-    """The value that begins at this place, and where it ends; raises ValueError (with `pos` where json knows it)."""
-    value, end = _DECODER.raw_decode(text, place)
-    if isinstance(value, str | list | dict) and _may_hold_half(text, place, end):
-        value = _DECODER.decode(whole(text[place:end]))
+def decode(text: str, position: int = 0) -> tuple[Any, int]:
+    """Return the value at this position, and where it ends; raises ValueError (with `pos` if json knows it)."""
+    value, end = _DECODER.raw_decode(text, position)
+    if isinstance(value, str | list | dict) and _may_hold_half(text, position, end):
+        value = _DECODER.decode(replace_half_characters(text[position:end]))
     return value, end
 
 
 def loads(text: str) -> Any:
-    """A text that is one value and nothing else."""
-    return _DECODER.decode(whole(text))
+    """Parse a text that is a single value."""
+    return _DECODER.decode(replace_half_characters(text))
 
 
-def whole(text: str) -> str:
-    """JSON text with every half character written as �."""
+def replace_half_characters(text: str) -> str:
+    """Replace lone surrogates in JSON text by �."""
     if not _may_hold_half(text, 0, len(text)):
         return text
-    return _ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
+    return _ESCAPE.sub(lambda match: "\\ufffd" if match[1] else match[0], text)
 
 
-def whole_bytes(data: bytes) -> bytes:
-    """The same for text that is not decoded yet; it must not begin within an escape."""
+def replace_half_character_bytes(data: bytes) -> bytes:
+    """Replace lone surrogates in encoded JSON text, which must not begin within an escape."""
     if b"\\ud" not in data and b"\\uD" not in data:
         return data
-    return _ESCAPE_BYTES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
+    return _ESCAPE_BYTES.sub(lambda match: b"\\ufffd" if match[1] else match[0], data)
 
 
 def _may_hold_half(text: str, start: int, end: int) -> bool:
@@ -56,8 +56,8 @@ def _may_hold_half(text: str, start: int, end: int) -> bool:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise JsonError(f"key {twice[:60]!r} stands twice in one object")
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise JsonError(f"key {repeated[:60]!r} occurs twice in one object")
     return value
 
 

@@ -1,1 +1,21 @@
-"""Answers that are boxes drawn on a picture."""
+"""Boxes drawn on an image.
+
+Public as `crowdwise.boxes`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import attach
+
+if TYPE_CHECKING:
+    from .answers import Boxes as Boxes
+    from .answers import box_votes as box_votes
+    from .estimate import BoxEstimate as BoxEstimate
+    from .estimate import BoxWorkers as BoxWorkers
+    from .methods import BoxClusters as BoxClusters
+    from .methods import BoxHungarian as BoxHungarian
+    from .methods import BoxMean as BoxMean
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

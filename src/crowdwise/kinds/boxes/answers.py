@@ -1,13 +1,13 @@
-"""Boxes as answers: every worker's boxes on a picture, with a class each where they have one."""
+"""Boxes as answers: the boxes that a worker drew on an image, each with an optional class."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,16 @@ from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.vocabulary import union
 from ...core.votes import Votes, frozen
-from . import answers as cells
 from .maths import match_lists, soft_f1, spread, starts
 
 # ----------------------------------------------------------------
-# Boxes as text: a JSON list of [x1, y1, x2, y2], or [x1, y1, x2, y2, "class"].
+# Boxes as text: a JSON list of [x1, y1, x2, y2] or [x1, y1, x2, y2, "class"].
 
+T = TypeVar("T")
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
-# A coordinate beyond this is none; areas must stay numbers.
+# Larger coordinates are rejected, so that areas stay finite.
 LARGEST = 1e12
 _TAGS = ("label", "class", "category", "tag", "name")
 _CORNERS = ("x1", "y1", "x2", "y2")
@@ -36,55 +36,54 @@ SHAPE = 'a JSON list of [x1, y1, x2, y2] or [x1, y1, x2, y2, "class"]'
 
 
 def parse(text: str) -> list[tuple[list[float], str]]:
-    """(corners, class) of each box in a cell; raises ValueError with what is wrong.
-
+    """Return (corners, class) of each box in a cell. Raises ValueError if the cell cannot be parsed.
     >>> parse('[[0, 0, 4, 2, "cat"]]')
     [([0.0, 0.0, 4.0, 2.0], 'cat')]
     """
     try:
-        given = json.loads(text)
+        values = json.loads(text)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except ValueError:
-        raise ValueError(f"is no JSON; {SHAPE} is needed") from None
-    return from_lists(given)
+        raise ValueError(f"is not valid JSON; {SHAPE} is needed") from None
+    return from_lists(values)
 
 
-def from_lists(given: Any) -> list[tuple[list[float], str]]:
-    """The same from lists or objects as they come out of JSON."""
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise ValueError(f"is no list; {SHAPE} is needed")
-    if len(given) in (4, 5) and all(_number(v) for v in given[:4]):
-        given = [given]  # one box, not in a list
-    return [_box(each) for each in given]
+def from_lists(values: Any) -> list[tuple[list[float], str]]:
+    """Return (corners, class) of each box from decoded JSON."""
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise ValueError(f"is not a list; {SHAPE} is needed")
+    if len(values) in (4, 5) and all(_number(v) for v in values[:4]):
+        values = [values]  # one box, not in a list
+    return [_box(box) for box in values]
 
 
-def _box(each: Any) -> tuple[list[float], str]:
+def _box(box: Any) -> tuple[list[float], str]:
     tag: Any = ""
-    if isinstance(each, Mapping):
-        tag = next((each[name] for name in _TAGS if each.get(name) is not None), "")
-        if all(name in each for name in _CORNERS):
-            values = [each[name] for name in _CORNERS]
-        elif all(name in each for name in _SIDES):
-            x, y, width, height = _numbers([each[name] for name in _SIDES])
+    if isinstance(box, Mapping):
+        tag = next((box[name] for name in _TAGS if box.get(name) is not None), "")
+        if all(name in box for name in _CORNERS):
+            values = [box[name] for name in _CORNERS]
+        elif all(name in box for name in _SIDES):
+            x, y, width, height = _numbers([box[name] for name in _SIDES])
             values = [x, y, x + width, y + height]
         else:
-            values = each.get("box", ())
+            values = box.get("box", ())
     else:
-        values = each
+        values = box
     if isinstance(values, str) or not isinstance(values, Sequence) or len(values) not in (4, 5):
-        raise ValueError(f"has {str(each)[:40]!r} where a box is needed; {SHAPE} is needed")
+        raise ValueError(f"has {str(box)[:40]!r} where a box is needed; {SHAPE} is needed")
     if len(values) == 5:
         tag = values[4]
     if isinstance(tag, list | dict):
-        raise ValueError(f"has the class {str(tag)[:40]!r}, which is no name")
+        raise ValueError(f"has the class {str(tag)[:40]!r}, which is not a name")
     return _numbers(values[:4]), "" if tag is None else str(tag)
 
 
 def _numbers(values: Sequence[Any]) -> list[float]:
     for value in values:
         if not _number(value) or not abs(float(value)) <= LARGEST:
-            raise ValueError(f"has {str(value)[:40]!r} for a coordinate, which is no number that can be used")
+            raise ValueError(f"has {str(value)[:40]!r} as a coordinate, which is not a usable number")
     return [float(value) for value in values]
 
 
@@ -93,40 +92,43 @@ def _number(value: Any) -> bool:
 
 
 def write(corner: F8, tags: Sequence[str]) -> str:
-    """Boxes as a cell; classes where there are any."""
+    """Format boxes as a cell, with their classes if there are any."""
     named = any(tags)
     boxes: list[list[Any]] = [
-        [*map(short, box), tag] if named else [*map(short, box)] for box, tag in zip(corner.tolist(), tags, strict=True)
+        [*map(short_number, box), tag] if named else [*map(short_number, box)]
+        for box, tag in zip(corner.tolist(), tags, strict=True)
     ]
     return json.dumps(boxes, ensure_ascii=False)
 
 
-def short(value: float) -> float | int:
-    """A whole number without its point; a fraction with as many digits as it needs."""
+def short_number(value: float) -> float | int:
+    """Return a whole number as an integer, so that it is written without a decimal point."""
     return int(value) if value == int(value) else value
 
 
-def tidy(corner: F8) -> tuple[F8, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Corners in order, which boxes had them the other way round, and which have no area."""
+def order_corners(corner: F8) -> tuple[F8, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the corners in order, which boxes had swapped corners, and which boxes have no area."""
     low, high = np.minimum(corner[:, :2], corner[:, 2:]), np.maximum(corner[:, :2], corner[:, 2:])
     turned = (low != corner[:, :2]).any(axis=1)
     flat = np.asarray(((high - low) <= 0).any(axis=1))
     return np.concatenate([low, high], axis=1), turned, flat
 
 
-def refuse(row: int, text: Any, name: str, why: str) -> DataError:
-    """What to raise for a cell that cannot be read."""
-    return DataError(f"row {row + 1}: {str(text)[:60]!r} in column {name!r} {why}")
-
-
+# Names of the column of boxes in files, best first.
 NAMES = "boxes bboxes bounding_boxes box bbox rectangles"
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes(Answers):
-    """size[row] boxes a row, one row after the other: corner[box, x1 y1 x2 y2] and tag[box], a code into `tags`.
+    """The boxes of each answer, one answer after the other.
 
-    A row without boxes is an answer too: its worker saw nothing. Boxes without a class have the class "".
+    An answer without boxes is valid: the worker found nothing to mark.
+
+    Args:
+        size: size[row], the number of boxes of each answer.
+        corner: corner[box, x1 y1 x2 y2].
+        tag: tag[box], the class of each box as a code into `tags`.
+        tags: Names of the classes. Boxes without a class have the class "".
     """
 
     kind: ClassVar[str] = "boxes"
@@ -145,134 +147,150 @@ class Boxes(Answers):
 
     @cached_property
     def start(self) -> I8:
-        """Where each row's boxes begin, and where the last row's end."""
+        """Index of the first box of each row, and the number of boxes."""
         return starts(self.size)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The boxes of these rows."""
+        """Return the boxes of these rows."""
         rows = np.arange(len(self))[rows]
         _, box = spread(self.start[rows], self.size[rows])
         return type(self)(self.size[rows], self.corner[box], self.tag[box], self.tags)
 
     def join(self, other: Self) -> Self:
-        """Both, over the union of their classes."""
+        """Return the rows of both, over the union of their classes."""
         tags = union(self.tags, other.tags)
-        place = {name: i for i, name in enumerate(tags.to_list())}
-        mine, theirs = (np.array([place[n] for n in a.tags.to_list()], dtype=np.int64)[a.tag] for a in (self, other))
+        code_of = {name: i for i, name in enumerate(tags.to_list())}
+        codes, other_codes = (
+            np.array([code_of[n] for n in a.tags.to_list()], dtype=np.int64)[a.tag] for a in (self, other)
+        )
         return type(self)(
             np.concatenate([self.size, other.size]),
             np.concatenate([self.corner, other.corner]),
-            np.concatenate([mine, theirs]),
+            np.concatenate([codes, other_codes]),
             tags,
         )
 
     def columns(self) -> dict[str, pl.Series]:
-        """The boxes as JSON."""
+        """Return the boxes as JSON."""
         names = self.tags.to_list()
         tags = [names[code] for code in self.tag.tolist()]
-        texts = [cells.write(self.corner[a:b], tags[a:b]) for a, b in zip(self.start, self.start[1:], strict=False)]
+        texts = [write(self.corner[a:b], tags[a:b]) for a, b in zip(self.start, self.start[1:], strict=False)]
         return {"boxes": pl.Series("boxes", texts, dtype=pl.String)}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """The same boxes in another order are the same answer."""
+        """Return a key that is equal for equal answers; the order of the boxes does not matter."""
         row = np.repeat(np.arange(len(self)), self.size)
         order = np.lexsort((self.tag, *self.corner.T[::-1], row))
         ordered = type(self)(self.size, self.corner[order], self.tag[order], self.tags)
         return (ordered.columns()["boxes"].rank("dense").to_numpy(),)
 
 
-class BoxCoder(Coder):
-    """A column of boxes as JSON text; an empty cell is no answer, `[]` is one."""
+class JsonCoder(Coder):
+    """Read a column of JSON lists. An empty cell is a missing answer; `[]` is an answer that marks nothing."""
+
+    column: ClassVar[str]
 
     def __init__(self, columns: dict[str, Any]) -> None:
-        self.texts = _texts(columns.pop("boxes"))
-        self.turned = self.flat = 0
+        self.texts = _json_texts(columns.pop(self.column), self.column)
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @property
     def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows without a text."""
-        gone = (self.texts.is_null() | (self.texts.str.strip_chars() == "")).fill_null(True).to_numpy()
-        return gone if gone.any() else None
+        """Rows without an answer; None if there are none."""
+        is_null = (self.texts.is_null() | (self.texts.str.strip_chars() == "")).fill_null(True).to_numpy()
+        return is_null if is_null.any() else None
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these texts for no answer."""
-        plain = self.texts.str.strip_chars()
-        hit = plain.is_in(list(names)).fill_null(False)
+        """Treat these texts as missing answers and return those that occurred."""
+        texts = self.texts.str.strip_chars()
+        hit = texts.is_in(list(names)).fill_null(False)
         self.texts = self.texts.set(hit, None)
-        return set(plain.filter(hit).unique().to_list())
+        return set(texts.filter(hit).unique().to_list())
 
-    def finish(self) -> Boxes:
-        """All boxes; corners the other way round are turned, boxes without area left out; both are counted."""
-        found: list[list[tuple[list[float], str]]] = []
+    def parse_rows(self, parse: Callable[[str], list[T]]) -> list[list[T]]:
+        """Return the parsed cells, [] for empty ones. A cell that cannot be parsed raises a DataError."""
+        rows: list[list[T]] = []
         for row, text in enumerate(self.texts.to_list()):
             try:
-                found.append([] if text is None or not text.strip() else cells.parse(text))
+                rows.append([] if text is None or not text.strip() else parse(text))
             except ValueError as error:
-                raise cells.refuse(row, text, "boxes", str(error)) from None
-        size = np.array([len(each) for each in found], dtype=np.int64)
-        flatly = [box for each in found for box in each]
-        corner, turned, flat = cells.tidy(np.array([box for box, _ in flatly], dtype=np.float64).reshape(-1, 4))
+                raise DataError(f"row {row + 1}: {str(text)[:60]!r} in column {self.column!r} {error}") from None
+        return rows
+
+
+class BoxCoder(JsonCoder):
+    """Read a column of boxes as JSON text."""
+
+    column = "boxes"
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        super().__init__(columns)
+        self.turned = self.flat = 0
+
+    def finish(self) -> Boxes:
+        """Return all boxes. Swapped corners are put in order and boxes without area are dropped; both are counted."""
+        rows = self.parse_rows(parse)
+        size = np.array([len(boxes) for boxes in rows], dtype=np.int64)
+        flat_boxes = [box for boxes in rows for box in boxes]
+        corner, turned, flat = order_corners(np.array([box for box, _ in flat_boxes], dtype=np.float64).reshape(-1, 4))
         self.turned, self.flat = int((turned & ~flat).sum()), int(flat.sum())
         row_of = np.repeat(np.arange(len(size)), size)
         size = size - np.bincount(row_of[flat], minlength=len(size))
-        names = [tag for (_, tag), gone in zip(flatly, flat.tolist(), strict=True) if not gone]
+        names = [tag for (_, tag), is_flat in zip(flat_boxes, flat.tolist(), strict=True) if not is_flat]
         tags = sorted(set(names)) or [""]
-        place = {name: i for i, name in enumerate(tags)}
-        tag = np.array([place[name] for name in names], dtype=np.int64)
+        code_of = {name: i for i, name in enumerate(tags)}
+        tag = np.array([code_of[name] for name in names], dtype=np.int64)
         return Boxes(size, corner[~flat], tag, pl.Series("tag", tags, dtype=pl.String))
 
     def notes(self, answers: Any) -> tuple[str, ...]:  # noqa: ARG002
-        """Boxes that were turned or left out."""
+        """Return notes about boxes that were changed or dropped."""
         out: tuple[str, ...] = ()
         if self.turned:
             out += (f"{self.turned:,} boxes had x1 > x2 or y1 > y2; their corners were put in order",)
         if self.flat:
-            out += (f"{self.flat:,} boxes without area were left out; their answers stay",)
+            out += (f"{self.flat:,} boxes without area were dropped; their answers were kept",)
         return out
 
 
-def _texts(values: Any) -> pl.Series:
-    """Cells as text: lists are written as JSON first."""
-    import json
-
+def _json_texts(values: Any, name: str) -> pl.Series:
+    """Return the cells as text; lists are encoded as JSON."""
     if isinstance(values, pl.Series):
         if values.dtype == pl.String or values.dtype == pl.Null:
-            return values.cast(pl.String).rename("boxes")
+            return values.cast(pl.String).rename(name)
         values = values.to_list()
-    given = [None if v is None else v if isinstance(v, str) else json.dumps(v, default=_plain) for v in values]
-    return pl.Series("boxes", given, dtype=pl.String)
+    texts = [None if v is None else v if isinstance(v, str) else json.dumps(v, default=_to_json) for v in values]
+    return pl.Series(name, texts, dtype=pl.String)
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is no box")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
-    """The column of boxes in a header."""
-    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
-    found = next((plain[name] for name in NAMES.split() if name in plain), None)
-    return None if found is None else {"boxes": found}
+def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
+    """Return the column of boxes in a header, or None."""
+    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
+    column = next((columns[name] for name in NAMES.split() if name in columns), None)
+    return None if column is None else {"boxes": column}
 
 
-def fits(column: pl.Series) -> bool:
-    """Whether a column holds boxes: the first cells are read."""
-    some = column.drop_nulls().head(50).to_list()
+def accepts(column: pl.Series) -> bool:
+    """Return whether a column holds boxes, judged by its first cells."""
+    cells = column.drop_nulls().head(50).to_list()
     try:
-        found = [cells.parse(each) if isinstance(each, str) else cells.from_lists(each) for each in some]
+        boxes = [parse(cell) if isinstance(cell, str) else from_lists(cell) for cell in cells]
     except ValueError:
         return False
-    return any(found)
+    return any(boxes)
 
 
-def claims(answers: pl.Series) -> str:
-    """Why answers are boxes: all of them are lists of four numbers."""
-    plain = answers.drop_nulls()
-    return "lists of four numbers" if plain.dtype == pl.String and len(plain) and fits(plain) else ""
+def explain_detection(answers: pl.Series) -> str:
+    """Return the reason to read the answers as boxes, or "" if they are not all lists of four numbers."""
+    texts = answers.drop_nulls()
+    return "lists of four numbers" if texts.dtype == pl.String and len(texts) and accepts(texts) else ""
 
 
 def box_votes(
@@ -286,8 +304,20 @@ def box_votes(
     missing: Sequence[Any] = (),
     **numbers: Any,
 ) -> Votes[Boxes]:
-    """Votes from equally long columns; `boxes` holds a list of [x1, y1, x2, y2] or [x1, y1, x2, y2, class] a row.
+    """Return votes from equally long columns.
 
+    Args:
+        task: The task of each answer.
+        worker: The worker who gave each answer.
+        boxes: The boxes of each answer: a list of [x1, y1, x2, y2] or [x1, y1, x2, y2, class].
+        duplicates: What to do when a worker answers a task twice: "error", "first", "last" or "keep".
+        tasks: All tasks, if some have no answers.
+        workers: All workers, if some gave no answers.
+        missing: Texts that mean "no answer".
+        **numbers: Further columns per answer, such as `weight` or `time`.
+
+    Returns:
+        The votes.
     >>> box_votes([1, 1], ["ann", "bob"], [[[0, 0, 4, 4]], []])
     Votes(2 answers with boxes, 1 tasks, 2 workers)
     """
@@ -296,16 +326,17 @@ def box_votes(
     return Votes._of(coded)
 
 
-# ---------------------------------------------------------------- How far two answers with boxes are apart
+# ---------------------------------------------------------------- Distance between two answers
 
-# Pairs of rows that are matched at a time: their boxes' pairs must fit into memory.
+# Pairs of boxes that are matched at a time; they must fit into memory.
 _BLOCK = 2_000_000
 
 
 def distance(answers: Boxes, i: I8, j: I8) -> F8:
-    """1 - 2 × the overlap of the best matching / the boxes of both: 0 the same, 1 nothing in common.
+    """Return the distance of answers i and j: 1 - 2 · overlap of the best matching / number of boxes in both.
 
-    Two answers without boxes agree; an answer without boxes and one with some are wholly apart.
+    Equal answers have distance 0, answers with nothing in common 1. Two answers without boxes have distance 0; an
+    answer without boxes and one with boxes have distance 1.
     """
     i, j = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
     out = np.empty(len(i))

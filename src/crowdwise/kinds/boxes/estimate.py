@@ -1,4 +1,4 @@
-"""The boxes that are believed to be on each picture, and workers by what they miss and what they make up."""
+"""Estimated boxes of each image, and the recall and precision of each worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from .answers import write
 from .maths import starts
 
@@ -22,9 +22,16 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BoxEstimate(Estimate):
-    """n_boxes[task] boxes a picture, one picture after the other: corner[box, x1 y1 x2 y2], tag[box] (a code into
-    `tags`) and support[box], the share of those who looked that drew it (of gold boxes 1); sure[box], the chance that
-    it is right, where gold has calibrated it."""
+    """Estimated boxes, one image after the other.
+
+    Args:
+        n_boxes: n_boxes[task], the number of boxes of each image.
+        corner: corner[box, x1 y1 x2 y2].
+        tag: tag[box], the class of each box as a code into `tags`.
+        support: support[box], the share of the image's workers who drew the box; 1 for gold boxes.
+        tags: Names of the classes.
+        sure: sure[box], the probability that the box is correct; only if calibrated on gold.
+    """
 
     kind: ClassVar[str] = "boxes"
     rules: ClassVar[Rules] = {
@@ -47,38 +54,38 @@ class BoxEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> BoxEstimate:  # noqa: ARG003
-        """From a run folder; a stranger may have had it."""
+        """Return the estimate from the arrays of a run folder, which may have been edited."""
         assert names is not None
-        made = cls(**{name: arrays[name] for name in cls.rules if name in arrays}, tags=names)
-        n = int(made.n_boxes.sum())
-        sizes = {len(each) for each in (made.tag, made.support, made.sure) if each is not None}
-        if made.corner.shape != (n, 4) or sizes != {n}:
+        estimate = cls(**{name: arrays[name] for name in cls.rules if name in arrays}, tags=names)
+        n = int(estimate.n_boxes.sum())
+        sizes = {len(array) for array in (estimate.tag, estimate.support, estimate.sure) if array is not None}
+        if estimate.corner.shape != (n, 4) or sizes != {n}:
             raise DataError(f"the saved result is damaged (it holds {n:,} boxes, but not as many corners)")
-        if n and int(made.tag.max()) >= len(names):
-            raise DataError("the saved result is damaged (a box has a class that is not there)")
-        return made
+        if n and int(estimate.tag.max()) >= len(names):
+            raise DataError("the saved result is damaged (a box has an unknown class)")
+        return estimate
 
     def __len__(self) -> int:
         return len(self.n_boxes)
 
     @cached_property
     def start(self) -> I8:
-        """Where each picture's boxes begin, and where the last one's end."""
+        """Index of the first box of each image, and the number of boxes."""
         return starts(self.n_boxes)
 
     def texts(self) -> list[str]:
-        """The boxes of each picture as JSON, as files have them."""
+        """Return the boxes of each image as JSON."""
         names = self.tags.to_list()
         tags = [names[code] for code in self.tag.tolist()]
         corner = np.round(self.corner, 6)
         return [write(corner[a:b], tags[a:b]) for a, b in zip(self.start, self.start[1:], strict=False)]
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """boxes, n_boxes, support (of the box that fewest drew; null without boxes), n_labels."""
+        """Return boxes, n_boxes, support (the lowest of the image's boxes; null without boxes) and n_labels."""
         task = np.repeat(np.arange(len(self)), self.n_boxes)
-        least = np.full(len(self), np.inf)
-        np.minimum.at(least, task, self.support)
-        support = pl.Series(least).replace([np.inf], None)
+        lowest = np.full(len(self), np.inf)
+        np.minimum.at(lowest, task, self.support)
+        support = pl.Series(lowest).replace([np.inf], None)
         return {
             "boxes": pl.Series(self.texts(), dtype=pl.String),
             "n_boxes": self.n_boxes,
@@ -87,39 +94,51 @@ class BoxEstimate(Estimate):
         }
 
     def box_table(self, tasks: pl.Series) -> pl.DataFrame:
-        """One row a box: task, x1, y1, x2, y2, class, support and, where gold has calibrated it, confidence."""
+        """Return a table with one row per box: task, x1, y1, x2, y2, class, support and, if calibrated, confidence."""
         corners = {name: self.corner[:, j] for j, name in enumerate(("x1", "y1", "x2", "y2"))}
         task = tasks.gather(np.repeat(np.arange(len(self)), self.n_boxes))
         sure = {} if self.sure is None else {"confidence": self.sure}
-        own = {"class": self.tags.gather(self.tag), "support": self.support, **sure}
-        return pl.DataFrame({"task": task, **corners, **own})
+        columns = {"class": self.tags.gather(self.tag), "support": self.support, **sure}
+        return pl.DataFrame({"task": task, **corners, **columns})
 
     def answer_columns(self) -> tuple[str, ...]:
-        """boxes."""
+        """Return the columns of an answer."""
         return ("boxes",)
 
     def facts(self) -> dict[str, Any]:
-        """Boxes in all, and of each class."""
+        """Return the number of boxes, in total and per class."""
         count = np.bincount(self.tag, minlength=len(self.tags)).tolist()
         return {"boxes": int(self.n_boxes.sum()), "boxes_by_class": dict(zip(self.tags.to_list(), count, strict=True))}
 
     def size(self) -> str:
-        """Classes, where there are several."""
+        """Return the number of classes, if there are several."""
         return f", {len(self.tags)} classes" if len(self.tags) > 1 else ""
 
     def summary(self) -> str:
-        """Boxes in all."""
+        """Return the number of boxes and their mean support."""
         n = int(self.n_boxes.sum())
-        mean = f", {float(self.support.mean()):.0%} of the lookers drew each" if n else ""
+        mean = f", each drawn by {float(self.support.mean()):.0%} of the image's workers on average" if n else ""
         return f"{n:,} boxes{mean}"
 
 
 @dataclass(frozen=True, eq=False)
-class BoxWorkers(WorkerPicture):
-    """Of each worker: `there` objects on their pictures by the others' word, `drew` of these they drew, `spurious`
-    boxes that the others do not confirm; recall and precision with 95 % intervals, NaN where nothing tells; `overlap`,
-    the mean IoU of their confirmed boxes with the fused ones. `bias` and `spread` (x1 y1 x2 y2, in shares of the box's
-    width and height) where the method has them."""
+class BoxWorkers(WorkerSummary):
+    """Recall and precision of each worker, judged by the other workers' boxes or by gold.
+
+    Args:
+        there: Number of objects on the worker's images.
+        drew: Number of these objects that the worker drew.
+        spurious: Number of the worker's boxes that match no object.
+        recall: Share of the objects that the worker drew; NaN if unknown.
+        recall_low: Lower end of the 95 % interval of `recall`.
+        recall_high: Upper end of the 95 % interval of `recall`.
+        precision: Share of the worker's boxes that match an object; NaN if unknown.
+        precision_low: Lower end of the 95 % interval of `precision`.
+        precision_high: Upper end of the 95 % interval of `precision`.
+        overlap: Mean IoU of the worker's matched boxes with the estimated boxes.
+        bias: bias[worker, x1 y1 x2 y2] in units of the box's width and height, if the method estimates it.
+        spread: spread[worker, x1 y1 x2 y2], the standard deviation of the worker's sides in the same units.
+    """
 
     rules: ClassVar[Rules] = {
         "there": ("m", "i", "amounts"),
@@ -152,16 +171,16 @@ class BoxWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> BoxWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Return the worker summary from the arrays of a run folder."""
         return cls(**{name: arrays.get(name) for name in cls.rules})  # type: ignore[arg-type]
 
     @property
     def missed(self) -> I8:
-        """Objects that were there and that they did not draw."""
+        """Number of objects on the worker's images that the worker did not draw."""
         return np.asarray(self.there - self.drew)
 
     def table(self) -> dict[str, Any]:
-        """recall, precision, their intervals, missed, spurious, overlap; bias and spread of each side."""
+        """Return recall and precision with intervals, counts, overlap and, if estimated, bias and spread per side."""
         floats = ("recall", "recall_low", "recall_high", "precision", "precision_low", "precision_high", "overlap")
         columns: dict[str, Any] = {name: pl.Series(getattr(self, name)).fill_nan(None) for name in floats}
         columns |= {"there": self.there, "missed": self.missed, "spurious": self.spurious}

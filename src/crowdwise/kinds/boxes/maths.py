@@ -1,4 +1,7 @@
-"""Ragged lists as arrays: list g holds size[g] things from start[g] on."""
+"""Matching, clustering and averaging of boxes.
+
+Ragged lists are stored as arrays: list g has size[g] elements from start[g] on.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numbers.maths.gaussian import gaussian
-from ..numbers.maths.rows import Fit, Rows
+from ..numbers.maths.rows import NumberFit, NumberRows
 
 I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -17,18 +20,18 @@ F8 = npt.NDArray[np.float64]
 
 
 def starts(size: I8) -> I8:
-    """Where each list begins, and where the last one ends."""
+    """Return the start of each list, and the end of the last one."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size, dtype=np.int64)])
 
 
 def spread(begin: I8, size: I8) -> tuple[I8, I8]:
-    """(list, thing) for every thing of these lists, list after list."""
+    """Return (list, element) for every element of these lists."""
     owner = np.repeat(np.arange(len(size), dtype=np.int64), size)
     return owner, np.arange(len(owner), dtype=np.int64) - np.repeat(starts(size)[:-1] - begin, size)
 
 
 def all_pairs(begin_a: I8, size_a: I8, begin_b: I8, size_b: I8) -> tuple[I8, I8, I8]:
-    """(g, a, b) for every thing a of the g-th list on one side and b of the g-th list on the other."""
+    """Return (g, a, b) for every element a of the g-th list on one side and b of the g-th list on the other."""
     group, a = spread(begin_a, size_a)
     wide = size_b[group]
     pair, b = spread(begin_b[group], wide)
@@ -36,12 +39,12 @@ def all_pairs(begin_a: I8, size_a: I8, begin_b: I8, size_b: I8) -> tuple[I8, I8,
 
 
 def sums(values: F8, group: I8, n: int) -> F8:
-    """The sum of each group's values."""
+    """Return the sum of the values of each group."""
     return np.asarray(np.bincount(group, weights=values, minlength=n), dtype=np.float64)
 
 
 def medians(values: F8, group: I8, n: int) -> F8:
-    """medians[g, column] of values[row, column]; NaN for a group without rows."""
+    """Return medians[group, column] of values[row, column]; NaN for groups without rows."""
     out = np.full((n, values.shape[1]), np.nan)
     size = np.bincount(group, minlength=n)
     begin = starts(size)[:-1]
@@ -54,87 +57,98 @@ def medians(values: F8, group: I8, n: int) -> F8:
 
 
 # ----------------------------------------------------------------
-# Drawn: which boxes were drawn, by whom, on which picture, in an order that does not depend on the file's.
+# The boxes that were drawn, in an order that does not depend on the order of the file.
 
 Codes = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Boxes with corner[box, x1 y1 x2 y2], tag (class), task and worker, sorted by task and then by place.
+class DrawnBoxes:
+    """Boxes with their votes, sorted by task and then by position.
 
-    A worker who looked at a picture and drew nothing is a `look` without boxes: looks are the rows of the votes,
-    `look` of a box is its row. `weight` is that of each look.
+    A vote is the answer of one worker to one image. A vote without boxes counts too.
+
+    Args:
+        corner: corner[box, x1 y1 x2 y2].
+        tag: tag[box], the class.
+        vote: vote[box], the vote to which each box belongs.
+        vote_task: Task of each vote.
+        vote_worker: Worker of each vote.
+        vote_weight: Weight of each vote.
+        n_tasks: Number of tasks.
+        n_workers: Number of workers.
     """
 
     corner: F8
     tag: I8
-    look: I8
-    look_task: I8
-    look_worker: I8
-    look_weight: F8
+    vote: I8
+    vote_task: I8
+    vote_worker: I8
+    vote_weight: F8
     n_tasks: int
     n_workers: int
 
     @property
     def task(self) -> I8:
-        """The picture of each box."""
-        return self.look_task[self.look]
+        """Task of each box."""
+        return self.vote_task[self.vote]
 
     @property
     def worker(self) -> I8:
-        """Who drew each box."""
-        return self.look_worker[self.look]
+        """Worker of each box."""
+        return self.vote_worker[self.vote]
 
     @property
-    def seen(self) -> F8:
-        """How many looked at each picture, weights counted."""
-        return sums(self.look_weight, self.look_task, self.n_tasks)
+    def n_votes(self) -> F8:
+        """Weighted number of votes of each task."""
+        return sums(self.vote_weight, self.vote_task, self.n_tasks)
 
     @property
     def offsets(self) -> I8:
-        """Where each picture's boxes begin."""
+        """Index of the first box of each task, and the number of boxes."""
         return starts(np.bincount(self.task, minlength=self.n_tasks))
 
 
-def drawn(
+def drawn_boxes(
     corner: F8, tag: I8, size: I8, task: Codes, worker: Codes, weight: F8 | None, n_tasks: int, n_workers: int
-) -> Drawn:
-    """From rows with `size` boxes each."""
+) -> DrawnBoxes:
+    """Return the boxes of votes with `size` boxes each."""
     task, worker = task.astype(np.int64), worker.astype(np.int64)
-    look = np.repeat(np.arange(len(size), dtype=np.int64), size)
-    order = np.lexsort((worker[look], tag, corner[:, 3], corner[:, 2], corner[:, 1], corner[:, 0], task[look]))
-    own = np.ones(len(size)) if weight is None else weight.astype(np.float64)
-    return Drawn(corner[order], tag[order].astype(np.int64), look[order], task, worker, own, n_tasks, n_workers)
+    vote = np.repeat(np.arange(len(size), dtype=np.int64), size)
+    order = np.lexsort((worker[vote], tag, corner[:, 3], corner[:, 2], corner[:, 1], corner[:, 0], task[vote]))
+    weights = np.ones(len(size)) if weight is None else weight.astype(np.float64)
+    return DrawnBoxes(
+        corner[order], tag[order].astype(np.int64), vote[order], task, worker, weights, n_tasks, n_workers
+    )
 
 
-# ---------------------------------------------------------------- How much boxes overlap
+# ---------------------------------------------------------------- Overlap of boxes
 
 
 def area(box: F8) -> F8:
-    """Area of boxes [..., x1 y1 x2 y2]; 0 where the corners are the other way round."""
+    """Return the area of boxes [..., x1 y1 x2 y2]; 0 if the corners are swapped."""
     return np.asarray(np.prod(np.maximum(box[..., 2:] - box[..., :2], 0.0), axis=-1))
 
 
 def iou(a: F8, b: F8) -> F8:
-    """Intersection over union of boxes row by row; boxes without area overlap with nothing."""
+    """Return the intersection over union of boxes row by row; 0 for boxes without area."""
     corners = np.concatenate([np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])], axis=-1)
-    both = area(corners)
-    union = area(a) + area(b) - both
-    return np.divide(both, union, out=np.zeros_like(both), where=union > 0)
+    intersection = area(corners)
+    union = area(a) + area(b) - intersection
+    return np.divide(intersection, union, out=np.zeros_like(intersection), where=union > 0)
 
 
 # ----------------------------------------------------------------
 # One-to-one matching of two lists of boxes, for many pairs of lists at once.
-# The best matching has the largest sum of gains (Kuhn 1955, doi:10.1002/nav.3800020109, by Jonker and Volgenant's
-# algorithm in scipy). A link whose two ends have no other link is in it anyway; only the rest is searched, and each
-# island of links by itself.
+# The best matching has the largest total gain (Kuhn 1955, doi:10.1002/nav.3800020109; Jonker and Volgenant's algorithm
+# in scipy). A link whose ends have no other links is always part of it. The remaining links are solved one connected
+# component at a time.
 
 
 def best_links(left: I8, right: I8, gain: F8) -> Mask:
-    """Which links (left[e], right[e]) are in the matching of the largest total gain; gains are above 0.
+    """Return which links (left[e], right[e]) are in the matching with the largest total gain. Gains are positive.
 
-    Ends are numbered over all lists: those of one list never occur in another.
+    Elements are numbered over all lists: an element of one list never occurs in another.
     """
     taken = np.zeros(len(left), dtype=bool)
     if not len(left):
@@ -142,37 +156,37 @@ def best_links(left: I8, right: I8, gain: F8) -> Mask:
     left, right = np.unique(left, return_inverse=True)[1], np.unique(right, return_inverse=True)[1]
     free = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     taken[free] = True
-    rest = np.flatnonzero(~free)
-    if len(rest):
-        taken[rest] = _search(left[rest], right[rest], gain[rest])
+    contested = np.flatnonzero(~free)
+    if len(contested):
+        taken[contested] = _match_components(left[contested], right[contested], gain[contested])
     return taken
 
 
-def _search(left: I8, right: I8, gain: F8) -> Mask:
+def _match_components(left: I8, right: I8, gain: F8) -> Mask:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     left, right = np.unique(left, return_inverse=True)[1], np.unique(right, return_inverse=True)[1]
     n, m = int(left.max()) + 1, int(right.max()) + 1
     graph = coo_array((np.ones(len(left)), (left, right + n)), shape=(n + m, n + m))
-    island = connected_components(graph, directed=False)[1][left]
+    component = connected_components(graph, directed=False)[1][left]
     taken = np.zeros(len(left), dtype=bool)
-    # Where all links of an island share an end, the best of them is taken.
-    lefts, rights = (np.bincount(island[np.unique(end, return_index=True)[1]]) for end in (left, right))
-    star = (np.minimum(lefts, rights) == 1)[island]
-    by = np.lexsort((-gain, island))
-    first = by[np.concatenate([[True], np.diff(island[by]) > 0])]
+    # If all links of a component share an end, the best of them is taken.
+    lefts, rights = (np.bincount(component[np.unique(end, return_index=True)[1]]) for end in (left, right))
+    star = (np.minimum(lefts, rights) == 1)[component]
+    by = np.lexsort((-gain, component))
+    first = by[np.concatenate([[True], np.diff(component[by]) > 0])]
     taken[first[star[first]]] = True
     order = by[~star[by]]
     if not len(order):
         return taken
-    cuts = np.flatnonzero(np.diff(island[order])) + 1
+    cuts = np.flatnonzero(np.diff(component[order])) + 1
     for links in np.split(order, cuts):
-        taken[links] = _island(left[links], right[links], gain[links])
+        taken[links] = _match_component(left[links], right[links], gain[links])
     return taken
 
 
-def _island(left: I8, right: I8, gain: F8) -> Mask:
+def _match_component(left: I8, right: I8, gain: F8) -> Mask:
     from scipy.optimize import linear_sum_assignment
 
     rows, a = np.unique(left, return_inverse=True)
@@ -185,181 +199,198 @@ def _island(left: I8, right: I8, gain: F8) -> Mask:
 
 
 def match_lists(
-    box_a: F8, box_b: F8, begin_a: I8, size_a: I8, begin_b: I8, size_b: I8, *, tag_a: I8, tag_b: I8, least: float = 0.0
+    box_a: F8,
+    box_b: F8,
+    begin_a: I8,
+    size_a: I8,
+    begin_b: I8,
+    size_b: I8,
+    *,
+    tag_a: I8,
+    tag_b: I8,
+    min_overlap: float = 0.0,
 ) -> tuple[I8, I8, I8, F8]:
-    """(g, a, b, overlap) of the boxes matched between the g-th list on each side, of one class, overlapping by at
-    least `least`: as many as can be, and among these the largest sum of overlaps."""
+    """Return (g, a, b, overlap) of the boxes that are matched between the g-th lists of both sides.
+
+    Matched boxes have the same class and overlap by at least `min_overlap`. The matching has as many pairs as possible
+    and, among those, the largest total overlap.
+    """
     group, a, b = all_pairs(begin_a, size_a, begin_b, size_b)
     same = tag_a[a] == tag_b[b]
     group, a, b = group[same], a[same], b[same]
     overlap = iou(box_a[a], box_b[b])
-    good = (overlap > 0) & (overlap >= least)
+    good = (overlap > 0) & (overlap >= min_overlap)
     group, a, b, overlap = group[good], a[good], b[good], overlap[good]
-    # A list may stand in many pairs: its boxes are other ends in each of them.
+    # A list may be part of many pairs; its boxes are separate elements in each of them.
     left, right = group * (len(box_a) + 1) + a, group * (len(box_b) + 1) + b
-    gain = overlap if least <= 0 else 1.0 + overlap / (1.0 + float(max(size_a.max(initial=0), size_b.max(initial=0))))
-    kept = best_links(left, right, gain)
-    return group[kept], a[kept], b[kept], overlap[kept]
+    gain = (
+        overlap
+        if min_overlap <= 0
+        else 1.0 + overlap / (1.0 + float(max(size_a.max(initial=0), size_b.max(initial=0))))
+    )
+    matched = best_links(left, right, gain)
+    return group[matched], a[matched], b[matched], overlap[matched]
 
 
 def soft_f1(overlap: F8, group: I8, size_a: I8, size_b: I8) -> F8:
-    """2 × the matched overlaps / the boxes of both lists; two empty lists agree wholly."""
+    """Return 2 · matched overlap / number of boxes in both lists; 1 for two empty lists."""
     total = (size_a + size_b).astype(np.float64)
-    found = 2 * np.bincount(group, weights=overlap, minlength=len(size_a))
-    return np.divide(found, total, out=np.ones(len(total)), where=total > 0)
+    matched = 2 * np.bincount(group, weights=overlap, minlength=len(size_a))
+    return np.divide(matched, total, out=np.ones(len(total)), where=total > 0)
 
 
 # ----------------------------------------------------------------
-# Boxes that mean the same object, by matching one worker after the other (Hungarian), then all against the objects.
-# The r-th looks of all pictures are matched at once: those with the most boxes go first. A box that no object takes
-# begins one of its own. Afterwards every look is matched again against the medians until nothing changes.
+# Boxes of the same object, by matching one worker after the other (Hungarian), then all against the objects.
+# The r-th votes of all images are matched at the same time; votes with the most boxes go first. A box without a match
+# starts a new object. Afterwards every vote is matched again to the medians of the objects until nothing changes.
 
 
-def assignment(seen: Drawn, least: float, max_iter: int) -> tuple[I8, int, bool]:
-    """(object of each box, passes, whether they settled); boxes match where they overlap by at least `least`."""
-    of_box = _in_turn(seen, least)
+def assignment(drawn: DrawnBoxes, min_overlap: float, max_iter: int) -> tuple[I8, int, bool]:
+    """Return (object of each box, iterations, converged). Boxes match if they overlap by at least `min_overlap`."""
+    object_of_box = _match_in_turn(drawn, min_overlap)
     for i in range(max_iter):
-        new = _anew(seen, of_box, least)
-        if np.array_equal(new, of_box):
+        new = _rematch(drawn, object_of_box, min_overlap)
+        if np.array_equal(new, object_of_box):
             return new, i, True
-        of_box = new
-    return of_box, max_iter, max_iter == 0
+        object_of_box = new
+    return object_of_box, max_iter, max_iter == 0
 
 
-def _in_turn(seen: Drawn, least: float) -> I8:
-    size, order, begin = _by_look(seen)
-    turn = _turns(seen, size)
-    of_box = np.full(len(seen.tag), -1, dtype=np.int64)
+def _match_in_turn(drawn: DrawnBoxes, min_overlap: float) -> I8:
+    size, order, begin = _boxes_by_vote(drawn)
+    turn = _matching_order(drawn, size)
+    object_of_box = np.full(len(drawn.tag), -1, dtype=np.int64)
     n = 0
     for r in range(int(turn.max(initial=-1)) + 1):
-        looks = np.flatnonzero((turn == r) & (size > 0))
-        boxes = order[spread(begin[looks], size[looks])[1]]
+        votes = np.flatnonzero((turn == r) & (size > 0))
+        boxes = order[spread(begin[votes], size[votes])[1]]
         if n:
-            _take(seen, of_box, looks, least, n)
-        alone = boxes[of_box[boxes] < 0]
-        of_box[alone] = n + np.arange(len(alone))
-        n += len(alone)
-    return of_box
+            _match_votes(drawn, object_of_box, votes, min_overlap, n)
+        unmatched = boxes[object_of_box[boxes] < 0]
+        object_of_box[unmatched] = n + np.arange(len(unmatched))
+        n += len(unmatched)
+    return object_of_box
 
 
-def _anew(seen: Drawn, of_box: I8, least: float) -> I8:
-    """All looks against the objects; who fits none stands alone. Numbered in the order of the boxes."""
-    if not len(of_box):
-        return of_box
-    found = np.full(len(of_box), -1, dtype=np.int64)
-    n = int(of_box.max()) + 1
-    _take(seen, found, np.arange(len(seen.look_task)), least, n, by=of_box)
-    alone = found < 0
-    found[alone] = n + np.arange(int(alone.sum()))
-    _, first, code = np.unique(found, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[code]
+def _rematch(drawn: DrawnBoxes, object_of_box: I8, min_overlap: float) -> I8:
+    """Match all votes to the objects again; unmatched boxes become objects, numbered in the order of the boxes."""
+    if not len(object_of_box):
+        return object_of_box
+    matched = np.full(len(object_of_box), -1, dtype=np.int64)
+    n = int(object_of_box.max()) + 1
+    _match_votes(drawn, matched, np.arange(len(drawn.vote_task)), min_overlap, n, current=object_of_box)
+    unmatched = matched < 0
+    matched[unmatched] = n + np.arange(int(unmatched.sum()))
+    return _renumber(matched)
 
 
-def _take(seen: Drawn, of_box: I8, looks: I8, least: float, n: int, by: I8 | None = None) -> None:
-    """Write into of_box which object each box of these looks matches; objects are the groups in `by`."""
-    size, order, begin = _by_look(seen)
-    groups = of_box if by is None else by
+def _match_votes(
+    drawn: DrawnBoxes, object_of_box: I8, votes: I8, min_overlap: float, n: int, current: I8 | None = None
+) -> None:
+    """Write the object of each box of these votes into object_of_box; the objects are the groups in `current`."""
+    size, order, begin = _boxes_by_vote(drawn)
+    groups = object_of_box if current is None else current
     inside = groups >= 0
-    corner = medians(seen.corner[inside], groups[inside], n)
+    corner = medians(drawn.corner[inside], groups[inside], n)
     first = np.full(n, -1, dtype=np.int64)
     first[groups[inside][::-1]] = np.flatnonzero(inside)[::-1]
-    task, tag = seen.task[first], seen.tag[first]
+    task, tag = drawn.task[first], drawn.tag[first]
     place = np.argsort(task, kind="stable")
-    count = np.bincount(task, minlength=seen.n_tasks)
-    at = seen.look_task[looks]
+    count = np.bincount(task, minlength=drawn.n_tasks)
+    vote_task = drawn.vote_task[votes]
     _, a, b, _ = match_lists(
-        seen.corner[order], corner[place], begin[looks], size[looks], starts(count)[:-1][at], count[at],
-        tag_a=seen.tag[order], tag_b=tag[place], least=least,
+        drawn.corner[order], corner[place], begin[votes], size[votes], starts(count)[:-1][vote_task], count[vote_task],
+        tag_a=drawn.tag[order], tag_b=tag[place], min_overlap=min_overlap,
     )  # fmt: skip
-    of_box[order[a]] = place[b]
+    object_of_box[order[a]] = place[b]
 
 
-def _by_look(seen: Drawn) -> tuple[I8, I8, I8]:
-    """(boxes of each look, boxes in the order of the looks, where each look's begin)."""
-    size = np.bincount(seen.look, minlength=len(seen.look_task))
-    return size, np.argsort(seen.look, kind="stable"), starts(size)[:-1]
+def _boxes_by_vote(drawn: DrawnBoxes) -> tuple[I8, I8, I8]:
+    """Return (number of boxes of each vote, boxes in the order of the votes, first box of each vote)."""
+    size = np.bincount(drawn.vote, minlength=len(drawn.vote_task))
+    return size, np.argsort(drawn.vote, kind="stable"), starts(size)[:-1]
 
 
-def _turns(seen: Drawn, size: I8) -> I8:
-    """When each look is matched: those with the most boxes on a picture first."""
-    order = np.lexsort((seen.look_worker, -size, seen.look_task))
-    begin = starts(np.bincount(seen.look_task, minlength=seen.n_tasks))[:-1]
+def _matching_order(drawn: DrawnBoxes, size: I8) -> I8:
+    """Return the turn in which each vote is matched; the votes of an image with the most boxes go first."""
+    order = np.lexsort((drawn.vote_worker, -size, drawn.vote_task))
+    begin = starts(np.bincount(drawn.vote_task, minlength=drawn.n_tasks))[:-1]
     turn = np.empty(len(size), dtype=np.int64)
-    turn[order] = np.arange(len(size)) - begin[seen.look_task[order]]
+    turn[order] = np.arange(len(size)) - begin[drawn.vote_task[order]]
     return turn
 
 
 # ----------------------------------------------------------------
-# Boxes of one picture that mean the same object: average linkage over 1 - IoU, one class at a time.
-# Boxes of one worker never come together: whoever draws two boxes sees two objects (F1 at IoU .5 on boxes_street
-# .909; .886 where that is only discouraged). Two boxes that do not overlap at all stay apart unless others lie
-# between, so each island of overlapping boxes is clustered by itself.
+# Boxes of one image that show the same object: average linkage over 1 - IoU, one class at a time.
+# Boxes of one worker never end up in the same cluster, because a worker who draws two boxes means two objects (F1 at
+# IoU .5 on boxes_street .909; .886 if that is only discouraged). Two boxes that do not overlap stay apart unless others
+# lie between them, so each connected component of overlapping boxes is clustered separately.
 
-# The distance of two boxes of one worker: no mean with it is ever below 1.
+# The distance of two boxes of one worker: no mean that includes it is ever below 1.
 FORBIDDEN = 1e9
 
 
-def average_linkage(seen: Drawn, least: float) -> I8:
-    """cluster[box]: boxes whose mean overlap is at least `least`, numbered in the order of the boxes."""
+def average_linkage(drawn: DrawnBoxes, min_overlap: float) -> I8:
+    """Return cluster[box]: boxes whose mean overlap is at least `min_overlap`, numbered in the order of the boxes."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    n = len(seen.tag)
+    n = len(drawn.tag)
     if not n:
         return np.empty(0, dtype=np.int64)
-    a, b, overlap = links(seen)
-    island = connected_components(coo_array((overlap > 0, (a, b)), shape=(n, n)), directed=False)[1]
-    order = np.argsort(island, kind="stable")
-    size = np.bincount(island)
+    a, b, overlap = links(drawn)
+    component = connected_components(coo_array((overlap > 0, (a, b)), shape=(n, n)), directed=False)[1]
+    order = np.argsort(component, kind="stable")
+    size = np.bincount(component)
     place = np.empty(n, dtype=np.int64)
     begin = np.concatenate([[0], np.cumsum(size)])
-    place[order] = np.arange(n) - begin[island[order]]
-    by = np.argsort(island[a], kind="stable")
-    cuts = np.concatenate([[0], np.cumsum(np.bincount(island[a], minlength=len(size)))])
+    place[order] = np.arange(n) - begin[component[order]]
+    pair_order = np.argsort(component[a], kind="stable")
+    cuts = np.concatenate([[0], np.cumsum(np.bincount(component[a], minlength=len(size)))])
     cluster = np.zeros(n, dtype=np.int64)
     for g in np.flatnonzero(size > 1).tolist():
-        own, here = by[cuts[g] : cuts[g + 1]], order[begin[g] : begin[g + 1]]
-        cluster[here] = _one(place[a[own]], place[b[own]], overlap[own], seen.look[here], least)
-    return _numbered(island.astype(np.int64) * (int(size.max()) + 1) + cluster)
+        pairs, members = pair_order[cuts[g] : cuts[g + 1]], order[begin[g] : begin[g + 1]]
+        cluster[members] = _cluster_component(
+            place[a[pairs]], place[b[pairs]], overlap[pairs], drawn.vote[members], min_overlap
+        )
+    return _renumber(component.astype(np.int64) * (int(size.max()) + 1) + cluster)
 
 
-def links(seen: Drawn) -> tuple[I8, I8, F8]:
-    """(a, b, overlap) of all pairs of overlapping boxes a < b of one picture, one class and different workers."""
-    offsets = seen.offsets
+def links(drawn: DrawnBoxes) -> tuple[I8, I8, F8]:
+    """Return (a, b, overlap) of all pairs of overlapping boxes a < b of one image and class and different workers."""
+    offsets = drawn.offsets
     begin, size = offsets[:-1], np.diff(offsets)
     parts = []
-    # In blocks of pictures: a block has about so many pairs at most.
+    # In blocks of images with about 4 million pairs at most.
     block = np.cumsum(size.astype(np.float64) ** 2) // 4e6
-    for each in np.split(np.arange(len(size)), np.flatnonzero(np.diff(block)) + 1):
-        _, a, b = all_pairs(begin[each], size[each], begin[each], size[each])
-        keep = (a < b) & (seen.tag[a] == seen.tag[b]) & (seen.look[a] != seen.look[b])
+    for tasks in np.split(np.arange(len(size)), np.flatnonzero(np.diff(block)) + 1):
+        _, a, b = all_pairs(begin[tasks], size[tasks], begin[tasks], size[tasks])
+        keep = (a < b) & (drawn.tag[a] == drawn.tag[b]) & (drawn.vote[a] != drawn.vote[b])
         a, b = a[keep], b[keep]
-        overlap = iou(seen.corner[a], seen.corner[b])
-        some = overlap > 0
-        parts.append((a[some], b[some], overlap[some]))
+        overlap = iou(drawn.corner[a], drawn.corner[b])
+        overlaps = overlap > 0
+        parts.append((a[overlaps], b[overlaps], overlap[overlaps]))
     a, b, overlap = (np.concatenate([part[i] for part in parts]) for i in range(3))
     return a, b, overlap
 
 
-def _one(a: I8, b: I8, overlap: F8, look: I8, least: float) -> I8:
-    """Clusters of one island's boxes, by the overlaps of its pairs and the look that each box belongs to."""
-    n = len(look)
+def _cluster_component(a: I8, b: I8, overlap: F8, vote: I8, min_overlap: float) -> I8:
+    """Return the clusters of a component's boxes, from the overlaps of its pairs and the vote of each box."""
+    n = len(vote)
     if n == 2:
-        return np.array([0, int(overlap[0] < least)])
+        return np.array([0, int(overlap[0] < min_overlap)])
     from scipy.cluster.hierarchy import fcluster, linkage
 
     low, high = np.minimum(a, b), np.maximum(a, b)
     i, j = np.triu_indices(n, 1)
-    apart = np.where(look[i] == look[j], FORBIDDEN, 1.0)
-    apart[n * low - low * (low + 1) // 2 + high - low - 1] = 1 - overlap
-    found = fcluster(linkage(apart, "average"), 1 - least + 1e-12, "distance")
-    return np.asarray(found, dtype=np.int64)
+    distance = np.where(vote[i] == vote[j], FORBIDDEN, 1.0)
+    distance[n * low - low * (low + 1) // 2 + high - low - 1] = 1 - overlap
+    clusters = fcluster(linkage(distance, "average"), 1 - min_overlap + 1e-12, "distance")
+    return np.asarray(clusters, dtype=np.int64)
 
 
-def _numbered(key: I8) -> I8:
-    """Codes in the order of their first appearance."""
+def _renumber(key: I8) -> I8:
+    """Return codes in the order of first appearance."""
     _, first, code = np.unique(key, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -367,115 +398,123 @@ def _numbered(key: I8) -> I8:
 
 
 # ----------------------------------------------------------------
-# Objects: boxes that mean one thing, with their support and their middle.
+# Objects: boxes of the same object, with their support and their median.
 
-# A worker's box and a gold box that overlap by so much are one thing.
-SAME = 0.5
+# Minimum IoU at which a worker's box matches a gold box.
+GOLD_OVERLAP = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """What was drawn as one thing: its task, tag, corners, and the (weighted) number of looks that drew it.
+    """Objects on the images.
 
-    `known` marks the objects of pictures whose truth is given, `real` those of them that are there.
+    Args:
+        object_of_box: The object of each drawn box.
+        task: Task of each object.
+        tag: Class of each object.
+        corner: corner[object, x1 y1 x2 y2].
+        support: Weighted number of votes with a box of the object.
+        n_votes: Weighted number of votes of the object's task.
+        is_gold: Whether the object is on an image with gold boxes.
+        is_true: Whether the object is one of the gold boxes.
     """
 
-    of_box: I8  # object of each box
+    object_of_box: I8
     task: I8
     tag: I8
     corner: F8
     support: F8
-    n_seen: F8
-    known: Mask
-    real: Mask
+    n_votes: F8
+    is_gold: Mask
+    is_true: Mask
 
     def __len__(self) -> int:
         return len(self.task)
 
     @property
     def share(self) -> F8:
-        """Share of those who looked at the picture; of what is known 1 or 0."""
-        said = np.divide(self.support, self.n_seen, out=np.zeros(len(self)), where=self.n_seen > 0)
-        return np.clip(np.where(self.known, self.real, said), 0.0, 1.0)
+        """Share of the votes that drew the object; 1 or 0 on images with gold boxes."""
+        share = np.divide(self.support, self.n_votes, out=np.zeros(len(self)), where=self.n_votes > 0)
+        return np.clip(np.where(self.is_gold, self.is_true, share), 0.0, 1.0)
 
-    def kept(self, share: float) -> Mask:
-        """Drawn by more than `share` of those who looked, or known to be there."""
-        return np.asarray(np.where(self.known, self.real, self.support > share * self.n_seen + 1e-9))
+    def accepted(self, share: float) -> Mask:
+        """Return which objects are a gold box or, without gold, drawn in more than `share` of the votes."""
+        return np.asarray(np.where(self.is_gold, self.is_true, self.support > share * self.n_votes + 1e-9))
 
 
-def objects(seen: Drawn, of_box: I8) -> Objects:
-    """From the object of each box; corners are the medians."""
-    n = int(of_box.max()) + 1 if len(of_box) else 0
-    first = np.unique(of_box, return_index=True)[1]
+def build_objects(drawn: DrawnBoxes, object_of_box: I8) -> Objects:
+    """Return the objects, given the object of each box; their corners are the medians."""
+    n = int(object_of_box.max()) + 1 if len(object_of_box) else 0
+    first = np.unique(object_of_box, return_index=True)[1]
     none = np.zeros(n, dtype=bool)
     return Objects(
-        of_box=of_box,
-        task=seen.task[first],
-        tag=seen.tag[first],
-        corner=medians(seen.corner, of_box, n) if n else np.empty((0, 4)),
-        support=sums(seen.look_weight[seen.look], of_box, n),
-        n_seen=seen.seen[seen.task[first]],
-        known=none,
-        real=none,
+        object_of_box=object_of_box,
+        task=drawn.task[first],
+        tag=drawn.tag[first],
+        corner=medians(drawn.corner, object_of_box, n) if n else np.empty((0, 4)),
+        support=sums(drawn.vote_weight[drawn.vote], object_of_box, n),
+        n_votes=drawn.n_votes[drawn.task[first]],
+        is_gold=none,
+        is_true=none,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
-    """The boxes that are known to be on some pictures: size[task] of each, one picture after the other."""
+class GoldBoxes:
+    """The gold boxes, one image after the other; `is_gold` marks the tasks that have them."""
 
-    known: Mask
+    is_gold: Mask
     size: I8
     corner: F8
     tag: I8
 
 
-def taught(seen: Drawn, found: Objects, truth: Truth) -> Objects:
-    """The objects with those of known pictures replaced by the true ones; boxes that match none stand alone."""
-    told = truth.known[seen.task]
-    size = np.bincount(seen.look, minlength=len(seen.look_task))
-    order = np.argsort(seen.look, kind="stable")  # boxes look by look
+def with_gold(drawn: DrawnBoxes, objects: Objects, gold: GoldBoxes) -> Objects:
+    """Return the objects with the gold boxes in place of those on gold images. Unmatched boxes become objects."""
+    on_gold = gold.is_gold[drawn.task]
+    size = np.bincount(drawn.vote, minlength=len(drawn.vote_task))
+    order = np.argsort(drawn.vote, kind="stable")  # boxes vote by vote
     begin = starts(size)[:-1]
-    looks = np.flatnonzero(truth.known[seen.look_task])
-    at = seen.look_task[looks]
+    votes = np.flatnonzero(gold.is_gold[drawn.vote_task])
+    vote_task = drawn.vote_task[votes]
     _, a, b, _ = match_lists(
-        seen.corner[order], truth.corner, begin[looks], size[looks], starts(truth.size)[:-1][at], truth.size[at],
-        tag_a=seen.tag[order], tag_b=truth.tag, least=SAME,
+        drawn.corner[order], gold.corner, begin[votes], size[votes], starts(gold.size)[:-1][vote_task],
+        gold.size[vote_task], tag_a=drawn.tag[order], tag_b=gold.tag, min_overlap=GOLD_OVERLAP,
     )  # fmt: skip
-    n_true = len(truth.corner)
-    matched = np.full(len(seen.tag), -1, dtype=np.int64)
+    n_true = len(gold.corner)
+    matched = np.full(len(drawn.tag), -1, dtype=np.int64)
     matched[order[a]] = b
-    alone = np.flatnonzero(told & (matched < 0))
-    free, code = np.unique(found.of_box[~told], return_inverse=True)
-    of_box = np.empty(len(seen.tag), dtype=np.int64)
-    of_box[~told] = code
-    of_box[told] = matched[told] + len(free)
-    of_box[alone] = len(free) + n_true + np.arange(len(alone))
-    task = np.concatenate([found.task[free], np.repeat(np.arange(len(truth.size)), truth.size), seen.task[alone]])
+    unmatched = np.flatnonzero(on_gold & (matched < 0))
+    free, code = np.unique(objects.object_of_box[~on_gold], return_inverse=True)
+    object_of_box = np.empty(len(drawn.tag), dtype=np.int64)
+    object_of_box[~on_gold] = code
+    object_of_box[on_gold] = matched[on_gold] + len(free)
+    object_of_box[unmatched] = len(free) + n_true + np.arange(len(unmatched))
+    task = np.concatenate([objects.task[free], np.repeat(np.arange(len(gold.size)), gold.size), drawn.task[unmatched]])
     n = len(task)
-    here = np.arange(n)
+    index = np.arange(n)
     return replace(
-        found,
-        of_box=of_box,
+        objects,
+        object_of_box=object_of_box,
         task=task,
-        tag=np.concatenate([found.tag[free], truth.tag, seen.tag[alone]]),
-        corner=np.concatenate([found.corner[free], truth.corner, seen.corner[alone]]),
-        support=sums(seen.look_weight[seen.look], of_box, n),
-        n_seen=seen.seen[task],
-        known=here >= len(free),
-        real=(here >= len(free)) & (here < len(free) + n_true),
+        tag=np.concatenate([objects.tag[free], gold.tag, drawn.tag[unmatched]]),
+        corner=np.concatenate([objects.corner[free], gold.corner, drawn.corner[unmatched]]),
+        support=sums(drawn.vote_weight[drawn.vote], object_of_box, n),
+        n_votes=drawn.n_votes[task],
+        is_gold=index >= len(free),
+        is_true=(index >= len(free)) & (index < len(free) + n_true),
     )
 
 
 # ----------------------------------------------------------------
-# The sides of each object from its boxes: every worker draws a little too far left, too wide, ... and not too evenly.
-# A side is measured from the object's median, in units of its width or height, so that large and small boxes go
-# together; the rest is the model of numbers with a bias and a precision of each worker.
+# The sides of each object from its boxes: workers draw with a bias (too far left, too wide, ...) and with noise.
+# A side is measured from the object's median in units of its width or height, so that large and small boxes are
+# comparable, and fitted by the model for numbers with a bias and a precision per worker.
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Corners of every object, and bias and spread of every worker and side in units of the boxes' sides."""
+    """Corners of each object, and bias and spread of each worker and side in units of the box's width and height."""
 
     corner: F8
     bias: F8
@@ -484,42 +523,44 @@ class Sides:
     converged: bool = True
 
 
-def _relative(seen: Drawn, found: Objects) -> tuple[F8, F8]:
-    """(offset[box, side], unit[object, side])."""
-    wide = np.maximum(found.corner[:, 2:] - found.corner[:, :2], 1e-9)
+def _relative(drawn: DrawnBoxes, objects: Objects) -> tuple[F8, F8]:
+    """Return (offset[box, side], unit[object, side])."""
+    wide = np.maximum(objects.corner[:, 2:] - objects.corner[:, :2], 1e-9)
     unit = np.concatenate([wide, wide], axis=1)
-    return (seen.corner - found.corner[found.of_box]) / unit[found.of_box], unit
+    return (drawn.corner - objects.corner[objects.object_of_box]) / unit[objects.object_of_box], unit
 
 
-def mean_sides(seen: Drawn, found: Objects) -> F8:
-    """Corners as the plain mean of the boxes."""
-    n = len(found)
-    weight = seen.look_weight[seen.look]
-    total = np.bincount(found.of_box, weights=weight, minlength=n)
-    sums = [np.bincount(found.of_box, weights=weight * seen.corner[:, j], minlength=n) for j in range(4)]
-    mean = np.divide(np.stack(sums, axis=1), total[:, None], out=found.corner.copy(), where=total[:, None] > 0)
-    return np.where(found.known[:, None], found.corner, mean)
+def mean_sides(drawn: DrawnBoxes, objects: Objects) -> F8:
+    """Return the corners as the plain mean of the boxes."""
+    n = len(objects)
+    weight = drawn.vote_weight[drawn.vote]
+    total = np.bincount(objects.object_of_box, weights=weight, minlength=n)
+    sums = [np.bincount(objects.object_of_box, weights=weight * drawn.corner[:, j], minlength=n) for j in range(4)]
+    mean = np.divide(np.stack(sums, axis=1), total[:, None], out=objects.corner.copy(), where=total[:, None] > 0)
+    return np.where(objects.is_gold[:, None], objects.corner, mean)
 
 
-def modelled_sides(seen: Drawn, found: Objects, use: F8, max_iter: int, tol: float) -> Sides:
-    """Corners by the model; only boxes of the objects in `use` (kept ones) teach the workers' biases."""
-    offset, unit = _relative(seen, found)
-    good = use[found.of_box] > 0
-    order = np.flatnonzero(good)[np.argsort(found.of_box[good], kind="stable")]
-    task, worker = found.of_box[order].astype(np.int32), seen.worker[order].astype(np.int32)
-    weight = seen.look_weight[seen.look][order]
-    gold = np.where(found.known, 0.0, np.nan) if found.known.any() else None
-    fits: list[Fit] = []
+def model_sides(drawn: DrawnBoxes, objects: Objects, use: F8, max_iter: int, tol: float) -> Sides:
+    """Fit the corners by the model. Only boxes of the objects in `use` inform the workers' biases."""
+    offset, unit = _relative(drawn, objects)
+    good = use[objects.object_of_box] > 0
+    order = np.flatnonzero(good)[np.argsort(objects.object_of_box[good], kind="stable")]
+    task, worker = objects.object_of_box[order].astype(np.int32), drawn.worker[order].astype(np.int32)
+    weight = drawn.vote_weight[drawn.vote][order]
+    gold = np.where(objects.is_gold, 0.0, np.nan) if objects.is_gold.any() else None
+    fits: list[NumberFit] = []
     if not float(np.abs(offset[order]).max(initial=0.0)) > 1e-9:  # all boxes of every object are the same
-        nothing = np.zeros((seen.n_workers, 4))
-        return Sides(found.corner, nothing, nothing)
+        zeros = np.zeros((drawn.n_workers, 4))
+        return Sides(objects.corner, zeros, zeros)
     for side in range(4):
-        rows = Rows(task, worker, np.ascontiguousarray(offset[order, side]), weight, len(found), seen.n_workers)
+        rows = NumberRows(
+            task, worker, np.ascontiguousarray(offset[order, side]), weight, len(objects), drawn.n_workers
+        )
         fits.append(gaussian(rows, gold, max_iter=max_iter, tol=tol))
     shift = np.stack([fit.mean for fit in fits], axis=1)
-    corner = found.corner + np.where(use[:, None] > 0, shift * unit, 0.0)
+    corner = objects.corner + np.where(use[:, None] > 0, shift * unit, 0.0)
     return Sides(
-        corner=_proper(corner, found.corner),
+        corner=_with_area(corner, objects.corner),
         bias=np.stack([fit.bias for fit in fits], axis=1),
         spread=np.stack([fit.spread for fit in fits], axis=1),
         n_iter=max(fit.n_iter for fit in fits),
@@ -527,78 +568,82 @@ def modelled_sides(seen: Drawn, found: Objects, use: F8, max_iter: int, tol: flo
     )
 
 
-def known_sides(seen: Drawn, found: Objects, bias: F8, spread: F8) -> F8:
-    """Corners where the workers' biases and spreads are known already."""
-    offset, unit = _relative(seen, found)
-    n = len(found)
+def sides_from_workers(drawn: DrawnBoxes, objects: Objects, bias: F8, spread: F8) -> F8:
+    """Return the corners, given the biases and spreads of the workers."""
+    offset, unit = _relative(drawn, objects)
+    n = len(objects)
     floor = np.maximum(np.median(spread, axis=0) / 2, 1e-6) if len(spread) else np.ones(4)
-    say = seen.look_weight[seen.look][:, None] / np.maximum(spread[seen.worker], floor) ** 2
-    free = offset - bias[seen.worker]
-    total = np.stack([np.bincount(found.of_box, weights=say[:, j], minlength=n) for j in range(4)], axis=1)
-    sums = np.stack([np.bincount(found.of_box, weights=(say * free)[:, j], minlength=n) for j in range(4)], axis=1)
+    precision = drawn.vote_weight[drawn.vote][:, None] / np.maximum(spread[drawn.worker], floor) ** 2
+    unbiased = offset - bias[drawn.worker]
+    total = np.stack(
+        [np.bincount(objects.object_of_box, weights=precision[:, j], minlength=n) for j in range(4)], axis=1
+    )
+    sums = np.stack(
+        [np.bincount(objects.object_of_box, weights=(precision * unbiased)[:, j], minlength=n) for j in range(4)],
+        axis=1,
+    )
     shift = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
-    return _proper(found.corner + shift * unit, found.corner)
+    return _with_area(objects.corner + shift * unit, objects.corner)
 
 
-def _proper(corner: F8, else_: F8) -> F8:
-    """Boxes with an area; the medians where a shift has taken it away."""
+def _with_area(corner: F8, fallback: F8) -> F8:
+    """Return the boxes, with `fallback` in place of boxes without area."""
     good = np.asarray((corner[:, 2:] > corner[:, :2]).all(axis=1))
-    return np.where(good[:, None], corner, else_)
+    return np.where(good[:, None], corner, fallback)
 
 
 # ----------------------------------------------------------------
-# What each worker missed and what they made up, by the word of the others or by what is known.
+# Missed objects and spurious boxes of each worker, judged by the other workers or by gold.
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
-    """Of each worker: objects that were there, how many of these they drew, how many boxes they drew that were not,
-    and the mean overlap of their confirmed boxes with the objects' (NaN without any)."""
+class WorkerCounts:
+    """Counts per worker: objects on the worker's images, how many of them the worker drew, spurious boxes, and the mean
+    overlap of the worker's matched boxes with the objects (NaN if none match)."""
 
-    there: I8
-    drew: I8
-    spurious: I8
+    n_objects: I8
+    n_drawn: I8
+    n_spurious: I8
     overlap: F8
 
 
-def tally(seen: Drawn, found: Objects, share: float) -> Tally:
-    """Each worker against the others: an object is there where more than `share` of the *others* who looked drew it.
-
-    Nobody confirms their own boxes; a picture that only one worker looked at tells nothing of them, unless its truth
-    is known.
+def count_per_worker(drawn: DrawnBoxes, objects: Objects, share: float) -> WorkerCounts:
+    """Compare each worker with the others: an object exists if more than `share` of the *other* workers drew it.
+    No worker confirms their own boxes. An image with a single vote is not counted unless it has gold boxes.
     """
-    m, wide = seen.n_workers, max(len(found), 1)
-    order = np.argsort(found.task, kind="stable")
-    count = np.bincount(found.task, minlength=seen.n_tasks)
+    m, wide = drawn.n_workers, max(len(objects), 1)
+    order = np.argsort(objects.task, kind="stable")
+    count = np.bincount(objects.task, minlength=drawn.n_tasks)
     begin = starts(count)[:-1]
-    look, at = spread(begin[seen.look_task], count[seen.look_task])
-    thing = order[at]
-    own = np.isin(look * wide + thing, seen.look * wide + found.of_box)
-    weight, known = seen.look_weight[look], found.known[thing]
-    others, of = found.support[thing] - own * weight, found.n_seen[thing] - weight
-    there = np.where(known, found.real[thing], others > share * of + 1e-9)
-    use = known | (of > 1e-9)
-    who = seen.look_worker[look]
-    n_there, n_drew, n_spurious = (
-        np.bincount(who[use & mask], minlength=m) for mask in (there, there & own, own & ~there)
+    vote, at = spread(begin[drawn.vote_task], count[drawn.vote_task])
+    object_ = order[at]
+    is_drawn = np.isin(vote * wide + object_, drawn.vote * wide + objects.object_of_box)
+    weight, is_gold = drawn.vote_weight[vote], objects.is_gold[object_]
+    others_drew, n_others = objects.support[object_] - is_drawn * weight, objects.n_votes[object_] - weight
+    is_true = np.where(is_gold, objects.is_true[object_], others_drew > share * n_others + 1e-9)
+    is_counted = is_gold | (n_others > 1e-9)
+    worker = drawn.vote_worker[vote]
+    n_objects, n_drawn, n_spurious = (
+        np.bincount(worker[is_counted & mask], minlength=m)
+        for mask in (is_true, is_true & is_drawn, is_drawn & ~is_true)
     )
-    good = np.isin(seen.look * wide + found.of_box, (look * wide + thing)[use & there & own])
-    return Tally(n_there, n_drew, n_spurious, _overlap(seen, found, good, m))
+    good = np.isin(drawn.vote * wide + objects.object_of_box, (vote * wide + object_)[is_counted & is_true & is_drawn])
+    return WorkerCounts(n_objects, n_drawn, n_spurious, _overlap(drawn, objects, good, m))
 
 
-def _overlap(seen: Drawn, found: Objects, good: Mask, m: int) -> F8:
-    value, who = iou(seen.corner[good], found.corner[found.of_box[good]]), seen.worker[good]
-    n = np.bincount(who, minlength=m)
-    return np.asarray(np.divide(sums(value, who, m), n, out=np.full(m, np.nan), where=n > 0))
+def _overlap(drawn: DrawnBoxes, objects: Objects, good: Mask, m: int) -> F8:
+    value, worker = iou(drawn.corner[good], objects.corner[objects.object_of_box[good]]), drawn.worker[good]
+    n = np.bincount(worker, minlength=m)
+    return np.asarray(np.divide(sums(value, worker, m), n, out=np.full(m, np.nan), where=n > 0))
 
 
 def rate(hits: I8, n: I8) -> tuple[F8, F8, F8]:
-    """Share of hits with its 95 % interval (Jeffreys); NaN where n is 0."""
+    """Return the share of hits with its 95 % Jeffreys interval; NaN where n is 0."""
     from scipy.special import betaincinv
 
-    some = n > 0
-    value = np.divide(hits, n, out=np.full(len(n), np.nan), where=some)
+    has_trials = n > 0
+    value = np.divide(hits, n, out=np.full(len(n), np.nan), where=has_trials)
     a, b = hits + 0.5, n - hits + 0.5
     low = np.where(hits == 0, 0.0, betaincinv(a, b, 0.025))
     high = np.where(hits == n, 1.0, betaincinv(a, b, 0.975))
-    return value, np.where(some, low, np.nan), np.where(some, high, np.nan)
+    return value, np.where(has_trials, low, np.nan), np.where(has_trials, high, np.nan)

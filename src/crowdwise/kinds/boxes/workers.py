@@ -1,4 +1,4 @@
-"""The workers of a fit of boxes in a few rows."""
+"""Quality, agreement and flags of workers who draw boxes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.scores import Table
-from ...workers.distance_based import AlikeStudy, looked_at
+from ...workers.distance_based import DistanceStudy, study_parts
 from ...workers.flags import Flag
 from ...workers.studied import best_and_worst, between, number
 from .answers import Boxes
@@ -19,7 +19,7 @@ Rows = tuple[list[str], list[list[str]]]
 
 
 def worker_rows(result: Result, limit: int = 5) -> Rows:
-    """The best and the worst, by the F1 of their boxes against the others'."""
+    """Return header and rows of the best and the worst workers by the F1 of their boxes."""
     table = with_f1(result)
     best, worst = best_and_worst(table, limit, "f1")
     rows = [
@@ -32,7 +32,7 @@ def worker_rows(result: Result, limit: int = 5) -> Rows:
         rows.insert(limit, ["…"] + [""] * 8)
     header = [
         "worker",
-        "pictures",
+        "images",
         "recall",
         "95 % interval",
         "precision",
@@ -45,35 +45,37 @@ def worker_rows(result: Result, limit: int = 5) -> Rows:
 
 
 def with_f1(result: Result) -> pl.DataFrame:
-    """The table of workers with f1, f1_low, f1_high: of recall and precision, and of the ends of their intervals."""
+    """Return the worker table with f1, f1_low and f1_high, from recall, precision and the ends of their intervals."""
 
     def f1(end: str) -> pl.Expr:
         a, b = pl.col(f"recall{end}"), pl.col(f"precision{end}")
-        both = pl.when(a.is_null()).then(b).when(b.is_null()).then(a).otherwise(2 * a * b / (a + b))
-        return both.fill_nan(0.0).alias(f"f1{end}")
+        expr = pl.when(a.is_null()).then(b).when(b.is_null()).then(a).otherwise(2 * a * b / (a + b))
+        return expr.fill_nan(0.0).alias(f"f1{end}")
 
     return result.worker_table().with_columns(f1(""), f1("_low"), f1("_high"))
 
 
 # ----------------------------------------------------------------
-# The workers of a fit of boxes: what they miss, what they make up, how close their boxes are; agreement; flags.
-
+# The worker study.
 _MORE = ("recall", "recall_low", "recall_high", "precision", "precision_low", "precision_high", "overlap", "there",
          "missed", "spurious", "f1", "f1_low", "f1_high")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class BoxStudy(AlikeStudy):
-    """`quality` has besides what every kind has: recall (objects that the others drew and they too) and precision
-    (their boxes that the others confirm) with intervals, missed, spurious, overlap (IoU with the fused boxes)."""
+class BoxStudy(DistanceStudy):
+    """Worker study of boxes.
+
+    `quality` has, besides the common columns, recall and precision against the other workers with their intervals,
+    missed, spurious and overlap (IoU with the estimated boxes).
+    """
 
     def worker_tables(self, ends: int) -> list[Table]:
-        """All workers, or the best and the worst of many by the F1 of recall and precision."""
+        """Return tables of all workers or, if there are many, of the best and the worst by F1."""
         best, worst = best_and_worst(self.quality, ends, "f1")
         parts = {"Workers, by recall and precision": best}
         if len(worst):
             parts = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
-        header = ["worker", "pictures", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious",
+        header = ["worker", "images", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious",
                   "IoU", "follows", "flags"]  # fmt: skip
         return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in parts.items()]
 
@@ -95,13 +97,23 @@ class BoxStudy(AlikeStudy):
 
 
 def study_boxes(votes: Votes[Boxes], result: Result, *, gold: Any = None, idle: float = 600.0) -> BoxStudy:
-    """Of boxes. `gold` adds distances on known pictures, `idle` is the longest pause in seconds that is still work."""
-    parts = looked_at(votes, result, gold=gold, idle=idle)
+    """Study the workers of a fit of boxes.
+
+    Args:
+        votes: The votes.
+        result: The result of a fit.
+        gold: Known boxes of some images, to add each worker's distance from gold.
+        idle: Longest pause in seconds that counts as working time.
+
+    Returns:
+        The study.
+    """
+    parts = study_parts(votes, result, gold=gold, idle=idle)
     more = with_f1(result).select("worker", *_MORE).with_columns(pl.col("worker").cast(votes.workers.dtype))
     parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
     return BoxStudy(**parts)
 
 
 def flag_boxes(votes: Votes[Boxes], result: Result) -> list[Flag]:
-    """All flags of a fit of boxes."""
+    """Return all worker flags of a fit of boxes."""
     return study_boxes(votes, result).flags

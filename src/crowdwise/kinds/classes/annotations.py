@@ -30,7 +30,7 @@ from .answers import ClassCoder, Classes
 
 if TYPE_CHECKING:
     from ...active.plan import Plan
-    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
     from ...core.model import Model
     from ...core.result import Result
@@ -119,8 +119,8 @@ class Annotations(Votes[Classes]):
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
         coder = partial(ClassCoder, classes=classes, unknown_classes=unknown_classes, order=order)
-        known = {"tasks": tasks, "workers": workers, "missing": missing}
-        return cls._of(encode(columns, coder, duplicates=duplicates, **known))
+        names = {"tasks": tasks, "workers": workers, "missing": missing}
+        return cls._of(encode(columns, coder, duplicates=duplicates, **names))
 
     @classmethod
     def from_frame(
@@ -228,12 +228,12 @@ def as_annotations(votes: Any) -> Annotations:
             f"annotations are needed, got a {kind}; a matrix with a row a task and a column a worker goes through "
             "cw.Annotations.from_matrix(matrix), three columns through cw.Annotations.from_arrays(task, worker, label)"
         )
-    found = Annotations.from_frame(votes)
-    told = [f"{n:,} rows are left out: {reason}" for reason, n in found.ledger.dropped.items()]
-    told += [note for note in found.ledger.notes if "missing value" in note]
-    for note in told:
-        warnings.warn(f"the frame: {note}", LedgerWarning, stacklevel=3)
-    return found
+    annotations = Annotations.from_frame(votes)
+    messages = [f"{n:,} rows are left out: {reason}" for reason, n in annotations.ledger.dropped.items()]
+    messages += [message for message in annotations.ledger.notes if "missing value" in message]
+    for message in messages:
+        warnings.warn(f"the frame: {message}", LedgerWarning, stacklevel=3)
+    return annotations
 
 
 class ClassHooks(CommonHooks):
@@ -241,7 +241,7 @@ class ClassHooks(CommonHooks):
 
     display_name = "class labels"
 
-    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import ClassPosterior, ClassWorkers
 
         return ClassPosterior, ClassWorkers
@@ -250,7 +250,7 @@ class ClassHooks(CommonHooks):
         return votes if isinstance(votes, Votes) else as_annotations(votes)
 
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
-        from .scoring.shown import describe
+        from .scoring.summaries import describe
 
         return describe(as_annotations(votes))
 
@@ -300,7 +300,7 @@ class ClassHooks(CommonHooks):
         return trust(result, error)
 
     def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
-        from .scoring.shown import sentences
+        from .scoring.summaries import sentences
 
         return sentences(as_annotations(votes), result)
 
@@ -310,12 +310,12 @@ class ClassHooks(CommonHooks):
         return worker_rows(result, limit)
 
     def show(self, result: Result) -> tuple[str, list[Table]]:
-        from .scoring.shown import show_classes
+        from .scoring.summaries import show_classes
 
         return show_classes(result)
 
     def inspect(self, facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
-        from .scoring.shown import inspect_classes
+        from .scoring.summaries import inspect_classes
 
         return inspect_classes(facts, limit)
 

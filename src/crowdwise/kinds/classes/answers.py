@@ -161,8 +161,8 @@ def or_numbers(labels: pl.Series) -> tuple[str, ...]:
 
 def by_number(order: Sequence[Any], classes: pl.Series) -> bool:
     """Whether an order is the word for the classes' own size: "numbers", which is none of them."""
-    asked = order == NUMBERS if isinstance(order, str) else [str(each) for each in order] == [NUMBERS]
-    return asked and not bool((classes.cast(pl.String) == NUMBERS).any())
+    numeric_order = order == NUMBERS if isinstance(order, str) else [str(name) for name in order] == [NUMBERS]
+    return numeric_order and not bool((classes.cast(pl.String) == NUMBERS).any())
 
 
 def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
@@ -179,9 +179,9 @@ def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
     if isinstance(order, str):
         raise ParameterError(f"order must be a list of classes, or 'numbers', got {order!r}")
     names = spelt_like(as_series(order, "order"), classes)
-    codes, known = lookup(classes, names)
-    if not known.all():
-        raise ParameterError(f"the order names {quote(names.filter(~pl.Series(known)))}, which is no class here")
+    codes, is_class = lookup(classes, names)
+    if not is_class.all():
+        raise ParameterError(f"the order names {quote(names.filter(~pl.Series(is_class)))}, which is no class here")
     twice = names.filter(names.is_duplicated())
     if len(twice):
         raise ParameterError(f"the order names {quote(twice[:1])} twice")

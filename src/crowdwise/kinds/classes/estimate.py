@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from ...core.result import Result
 from ...stats.ties import break_ties
 from .maths.skill import Skill, contradicts, rows_of
@@ -147,7 +147,7 @@ def _frozen(skill: Skill) -> Skill:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassWorkers(WorkerPicture):
+class ClassWorkers(WorkerSummary):
     """skill[worker] with its 95 % interval; confusion[worker, true, observed], rows summing to one, and the (expected)
     counts behind it, where the method has them. Skills may be computed when they are first asked for."""
 
@@ -225,4 +225,4 @@ def class_result(
     ladder = None if order is None else np.array(order, dtype=np.int64)
     estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)), ladder)
     picture = ClassWorkers(LazySkill(skill), confusion, counts)
-    return Result(estimate=estimate, picture=picture, params=params, **rest)
+    return Result(estimate=estimate, worker_summary=picture, params=params, **rest)

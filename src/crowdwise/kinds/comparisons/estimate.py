@@ -1,4 +1,4 @@
-"""Scores of items with intervals and places, who wins each pair, and workers by how far they can be trusted."""
+"""Estimates from comparisons: scores and ranks of items, outcomes of pairs, and the reliability of workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from .answers import OUTCOMES, Comparisons
 
 F8 = npt.NDArray[np.float64]
@@ -19,12 +19,13 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ComparisonEstimate(Estimate):
-    """score[item] with standard error and interval (NaN where the method has none), and what follows for the tasks.
+    """Scores of the items with intervals and ranks, and the outcome of each task.
 
-    Scores compare within a `component` only: items of different ones were never compared, not even by others between
-    them. `rank_low`..`rank_high` are the places an item may have there, all together with the chance of the level;
-    `group` 1 holds the best item and those that cannot be told from it, and so on. left[task], right[task] are its
-    items (-1: nobody answered it), chance[task] the probabilities that left wins, right wins, it is a tie.
+    score[item] comes with a standard error and an interval (NaN where the method has none). Scores are comparable
+    within a `component` only: items of different components were never compared, not even through other items.
+    `rank_low`..`rank_high` is a simultaneous confidence interval of the rank within the component; `group` 1 holds the
+    best item and those that cannot be distinguished from it, and so on. left[task] and right[task] are the items of a
+    task (-1 without answers), chance[task] the probabilities that left wins, right wins, and of a tie.
     """
 
     kind: ClassVar[str] = "comparisons"
@@ -61,39 +62,39 @@ class ComparisonEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ComparisonEstimate:  # noqa: ARG003
-        """From a run folder."""
+        """Restore from the arrays of a run folder."""
         assert names is not None
-        own = {name: arrays[name] for name in cls.rules}
+        fields = {name: arrays[name] for name in cls.rules}
         for side in ("left", "right"):
-            if own[side].size and not (own[side].min() >= -1 and own[side].max() < len(names)):
-                raise ValueError(f"{side} names items that are not there")
-        if own["chance"].shape[1:] != (3,):
-            raise ValueError("chance has not three columns")
-        return cls(**own, items=names.rename("item"))
+            if fields[side].size and not (fields[side].min() >= -1 and fields[side].max() < len(names)):
+                raise ValueError(f"{side} refers to items that do not exist")
+        if fields["chance"].shape[1:] != (3,):
+            raise ValueError("chance does not have three columns")
+        return cls(**fields, items=names.rename("item"))
 
     def __len__(self) -> int:
         return len(self.left)
 
     @property
     def outcome(self) -> npt.NDArray[np.int8]:
-        """The likeliest outcome of each task: 0 left, 1 right, 2 tie; a tie also where both are as likely."""
+        """The most likely outcome of each task: 0 left, 1 right, 2 tie (or left and right are equally likely)."""
         side = np.where(
             np.isclose(self.chance[:, 0], self.chance[:, 1], atol=1e-12), 2, self.chance[:, :2].argmax(axis=1)
         )
         return np.where(self.chance[:, 2] > self.chance[:, :2].max(axis=1), 2, side).astype(np.int8)
 
     def answers(self) -> Comparisons:
-        """What is believed of each task as one answer; of a task that nobody answered it means nothing."""
+        """The most likely outcome of each task as an answer; arbitrary for tasks without answers."""
         left, right = (np.maximum(side, 0).astype(np.int32) for side in (self.left, self.right))
         return Comparisons(left, right, self.outcome, self.items)
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """left, right, winner, the three probabilities, n_labels."""
-        said = pl.Series(OUTCOMES, dtype=pl.String).gather(self.outcome.astype(np.int64))
+        """Columns left, right, winner, p_left, p_right, p_tie, n_labels."""
+        winner = pl.Series(OUTCOMES, dtype=pl.String).gather(self.outcome.astype(np.int64))
         return {
             "left": self._named(self.left),
             "right": self._named(self.right),
-            "winner": said,
+            "winner": winner,
             "p_left": self.chance[:, 0],
             "p_right": self.chance[:, 1],
             "p_tie": self.chance[:, 2],
@@ -106,14 +107,16 @@ class ComparisonEstimate(Estimate):
         return self.items.gather(np.maximum(codes, 0)).set(pl.Series(codes < 0), None)
 
     def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
-        """task, left, right, winner (empty)."""
+        """Table for checking tasks by hand: task, left, right, winner (empty)."""
         blank = pl.Series([None] * len(picked), dtype=pl.String)
         sides = {"left": self._named(self.left[picked]), "right": self._named(self.right[picked])}
         return pl.DataFrame({"task": tasks.gather(picked), **sides, "winner": blank})
 
     def leaderboard(self) -> pl.DataFrame:
-        """One row an item, the best of each component first: item, score, low, high, se, rank_low, rank_high, group,
-        component, n_asked."""
+        """Table of the items, the best of each component first.
+
+        Columns: item, score, low, high, se, rank_low, rank_high, group, component, n_asked.
+        """
         table = pl.DataFrame(
             {
                 "item": self.items,
@@ -138,38 +141,41 @@ class ComparisonEstimate(Estimate):
     without_labels: ClassVar[str] = "chance of any two items"
 
     def facts(self) -> dict[str, Any]:
-        """Items, islands, and the best item of the largest one."""
+        """Numbers of items and components, the best item of the largest component, and the leaderboard."""
         first = self.leaderboard().head(1)
-        asked = self.n_asked > 0
+        was_compared = self.n_asked > 0
         return {
             "items": len(self.items),
-            "item_components": len(np.unique(self.component[asked])) if asked.any() else 0,
+            "item_components": len(np.unique(self.component[was_compared])) if was_compared.any() else 0,
             "best": first["item"].to_list(),
             "leaderboard": self.leaderboard().head(100).to_dicts(),
         }
 
     def answer_columns(self) -> tuple[str, ...]:
-        """left, right, winner."""
+        """Names of the answer columns."""
         return ("left", "right", "winner")
 
     def coder_options(self) -> dict[str, Any]:
-        """The items that there are."""
+        """All items."""
         return {"items": self.items}
 
     def size(self) -> str:
-        """How many items."""
+        """Number of items, as text."""
         return f", {len(self.items):,} items"
 
     def summary(self) -> str:
-        """How many items, on how many islands."""
+        """Numbers of items and components, as text."""
         return f"{len(self.items):,} items in {len(np.unique(self.component)) if len(self.items) else 0:,} components"
 
 
 @dataclass(frozen=True, eq=False)
-class ComparisonWorkers(WorkerPicture):
-    """reliability[worker]: the chance that an answer follows the better item (0.5: guesses, below: reversed) with its
-    95 % interval; slope (1: as sharp as the crowd), position (above 0: drawn to the left) and tie (log-odds of a tie
-    between equal items), NaN where the method has none."""
+class ComparisonWorkers(WorkerSummary):
+    """Quality of the workers.
+
+    reliability[worker] is the probability that an answer prefers the better item (0.5: guesses, below: reversed), with
+    a 95 % interval. slope (1: as sharp as the crowd), position (above 0: prefers the left side) and tie (log-odds of a
+    tie between equal items) are NaN where the method has none.
+    """
 
     rules: ClassVar[Rules] = {
         "reliability": ("m", "f", "skills"),
@@ -190,10 +196,10 @@ class ComparisonWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ComparisonWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """All of it; `flip` is the chance that an answer is turned around."""
+        """All columns; `flip` is the probability that an answer is reversed."""
         out: dict[str, Any] = {name: getattr(self, name) for name in self.rules}
         return {**out, "flip": 1 - self.reliability}

@@ -1,4 +1,4 @@
-"""From scores of items to an estimate: intervals and places, the outcome of every pair; and the workers' picture."""
+"""Fitting comparisons: the base class of the methods, gold, results, decisions and inference for other pairs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ...em.ascent import Climb, Point, climb
-from ...evaluation.calibration import Decided, checked, wanted
+from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
 from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import WORDS, Comparisons, rows_of, sides_of_tasks, told_by, winner_of
+from .answers import WORDS, Comparisons, comparison_votes, detect_columns, rows_of, sides_of_tasks, winner_of
 from .estimate import ComparisonEstimate, ComparisonWorkers
-from .kind import comparison_votes
 from .maths.leaderboard import places, reliability
 from .maths.models import PairFit, PairRows, outcome
 
@@ -36,27 +35,27 @@ F8 = npt.NDArray[np.float64]
 
 
 def estimate_of(
-    votes: Votes[Comparisons], rows: PairRows, fit: PairFit, known: Any, level: float, seed: int
+    votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: Any, level: float, seed: int
 ) -> ComparisonEstimate:
-    """Scores with intervals and places that hold with the chance `level`, and who wins each task's pair."""
+    """Build the estimate: scores with intervals and ranks at confidence `level`, and the outcome of each task."""
     from scipy.stats import norm
 
     left, right = sides_of_tasks(votes)
-    heard = left >= 0
+    has_answers = left >= 0
     chance = np.full((votes.n_tasks, 3), 1 / 3)
-    chance[heard] = outcome(fit.score, left[heard], right[heard], fit.tie_level, fit.tie_spread)
-    if known is not None:
-        chance = known.clamped(chance, left)
+    chance[has_answers] = outcome(fit.score, left[has_answers], right[has_answers], fit.tie_level, fit.tie_spread)
+    if gold is not None:
+        chance = gold.clamped(chance, left)
     se = np.full(rows.n_items, np.nan)
-    place = np.ones((3, rows.n_items), dtype=np.int64)
-    asked = rows.asked > 0
-    place[1] = np.bincount(rows.component, minlength=1)[rows.component] if rows.n_items else 1
+    ranks = np.ones((3, rows.n_items), dtype=np.int64)
+    was_compared = rows.asked > 0
+    ranks[1] = np.bincount(rows.component, minlength=1)[rows.component] if rows.n_items else 1
     if fit.blocks is not None and rows.n_items:
         for block in fit.blocks:
             se[block.members] = np.sqrt(block.variance)
-        found = places(fit.score, fit.blocks, level, seed)
-        place = np.stack([found.rank_low, found.rank_high, found.group])
-    se = np.where(asked, se, np.nan)
+        ranges = places(fit.score, fit.blocks, level, seed)
+        ranks = np.stack([ranges.rank_low, ranges.rank_high, ranges.group])
+    se = np.where(was_compared, se, np.nan)
     half = float(norm.ppf((1 + level) / 2)) * se
     counts = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items)
     return ComparisonEstimate(
@@ -64,9 +63,9 @@ def estimate_of(
         se=se,
         score_low=fit.score - half,
         score_high=fit.score + half,
-        rank_low=place[0],
-        rank_high=place[1],
-        group=place[2],
+        rank_low=ranks[0],
+        rank_high=ranks[1],
+        group=ranks[2],
         component=rows.component,
         n_asked=counts.astype(np.int64),
         left=left,
@@ -76,34 +75,36 @@ def estimate_of(
     )
 
 
-def picture_of(votes: Votes[Comparisons], rows: PairRows, fit: PairFit) -> ComparisonWorkers:
-    """How far each worker follows the scores, and what else the fit says of them; NaN for who said nothing."""
-    judged = reliability(rows, fit.score)
-    silent = votes.labels_per_worker == 0
-    trust = {"reliability": judged.mean, "reliability_low": judged.low, "reliability_high": judged.high}
-    own = {name: _cut(getattr(fit, name), votes.n_workers) for name in ("slope", "position", "tie")}
-    return ComparisonWorkers(**{name: np.where(silent, np.nan, value) for name, value in (trust | own).items()})
+def summarize_workers(votes: Votes[Comparisons], rows: PairRows, fit: PairFit) -> ComparisonWorkers:
+    """Build the summary of the workers: their reliability and the parameters of the fit; NaN without answers."""
+    posterior = reliability(rows, fit.score)
+    no_answers = votes.labels_per_worker == 0
+    follows = {"reliability": posterior.mean, "reliability_low": posterior.low, "reliability_high": posterior.high}
+    fitted = {name: _cut(getattr(fit, name), votes.n_workers) for name in ("slope", "position", "tie")}
+    return ComparisonWorkers(
+        **{name: np.where(no_answers, np.nan, value) for name, value in (follows | fitted).items()}
+    )
 
 
 def _cut(values: F8 | None, m: int) -> F8:
-    """Without the worker that is gold."""
+    """Drop the worker that stands for gold."""
     return np.full(m, np.nan) if values is None else values[:m]
 
 
-# ---------------------------------------------------------------- Known winners of some pairs
+# ---------------------------------------------------------------- Gold
 
-# Answers that a known winner weighs as much as, in the scores of its two items.
+# Weight of a gold answer, in answers of workers, in the scores of its two items.
 GOLD_WEIGHT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
 class PairGold:
-    """outcome[task] on the task's own sides: 0 left, 1 right, 2 tie, -1 not known."""
+    """outcome[task] on the sides of the task: 0 left, 1 right, 2 tie, -1 not known."""
 
     outcome: npt.NDArray[np.int8]
 
     def clamped(self, chance: F8, left: npt.NDArray[np.int64]) -> F8:
-        """The known tasks are certain."""
+        """Set the probabilities of gold tasks to 0 and 1."""
         at = np.flatnonzero((self.outcome >= 0) & (left >= 0))
         out = chance.copy()
         out[at] = np.eye(3)[self.outcome[at]]
@@ -111,8 +112,8 @@ class PairGold:
 
 
 def outcomes(labels: pl.Series, left: pl.Series, right: pl.Series) -> npt.NDArray[np.int8]:
-    """0, 1, 2 of labels that are a side, a tie, or the name of one of the two items; -1 of anything else."""
-    words = {word: code for code, some in WORDS.items() for word in some}
+    """Map labels to outcomes 0, 1, 2: a side, a tie, or the name of one of the two items; -1 for anything else."""
+    words = {word: code for code, synonyms in WORDS.items() for word in synonyms}
     text = labels.cast(pl.String).str.strip_chars()
     by_word = text.str.to_lowercase().replace_strict(words, default=-1, return_dtype=pl.Int8).fill_null(-1).to_numpy()
     is_left = (text == left.cast(pl.String)).fill_null(False).to_numpy()
@@ -120,50 +121,50 @@ def outcomes(labels: pl.Series, left: pl.Series, right: pl.Series) -> npt.NDArra
     return np.where(is_left, 0, np.where(is_right, 1, by_word)).astype(np.int8)
 
 
-def refuse_items(table: pl.DataFrame, tasks: pl.Series, items: pl.Series, wanted: str) -> None:
-    """One line where gold speaks of items, of which nothing can be held to."""
+def refuse_items(table: pl.DataFrame, tasks: pl.Series, items: pl.Series, expected: str) -> None:
+    """Raise where gold is about items instead of tasks."""
     names = table["task"].cast(pl.String)
-    of_items = names.is_in(items.cast(pl.String).implode()) & ~names.is_in(tasks.cast(pl.String).implode())
-    if len(names) and bool(of_items.all()):
-        raise DataError(f"gold names items ({quote(table['task'])}); here gold is {wanted}. evaluate takes items")
+    names_item = names.is_in(items.cast(pl.String).implode()) & ~names.is_in(tasks.cast(pl.String).implode())
+    if len(names) and bool(names_item.all()):
+        raise DataError(f"gold names items ({quote(table['task'])}), but it must be {expected}; evaluate takes items")
 
 
 def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
-    """The known outcomes; tasks that nobody answered are left out with a warning."""
+    """Read the gold outcomes; tasks without answers are left out with a warning."""
     if gold is None:
         return None
-    table = truth_table(gold, like=("winner",))
+    table = truth_table(gold, aliases=("winner",))
     refuse_items(table, votes.tasks, votes.answers.items, "known pairs: left, right, winner")
-    task, known = place_gold(table, votes.tasks)
+    task, has_task = place_gold(table, votes.tasks)
     left, right = sides_of_tasks(votes)
-    rows = np.flatnonzero(known)
+    rows = np.flatnonzero(has_task)
     rows = rows[left[task[rows]] >= 0]
     at = task[rows]
     items = votes.answers.items
-    found = outcomes(table["label"].gather(rows), items.gather(left[at]), items.gather(right[at]))
-    if (found < 0).any():
-        row = int(np.flatnonzero(found < 0)[0])
+    winner = outcomes(table["label"].gather(rows), items.gather(left[at]), items.gather(right[at]))
+    if (winner < 0).any():
+        row = int(np.flatnonzero(winner < 0)[0])
         raise DataError(
             f"the truth of task {quote([votes.tasks[int(at[row])]])} is {quote([table['label'][int(rows[row])]])}, "
             "neither left, right or tie nor one of its items"
         )
     out = np.full(votes.n_tasks, -1, dtype=np.int8)
-    out[at] = found
+    out[at] = winner
     return PairGold(out)
 
 
-def known(votes: Votes[Comparisons], gold: Any) -> tuple[npt.NDArray[np.int64], Comparisons]:
-    """Codes of the known tasks and their answers."""
-    found = pair_gold(gold, votes)
-    assert found is not None
+def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[npt.NDArray[np.int64], Comparisons]:
+    """Return the codes of the gold tasks and their answers."""
+    pairs = pair_gold(gold, votes)
+    assert pairs is not None
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero(found.outcome >= 0)
+    at = np.flatnonzero(pairs.outcome >= 0)
     sides = (left[at].astype(np.int32), right[at].astype(np.int32))
-    return at, Comparisons(*sides, found.outcome[at], votes.answers.items)
+    return at, Comparisons(*sides, pairs.outcome[at], votes.answers.items)
 
 
-def said(votes: Votes[Comparisons], result: Any) -> Comparisons:
-    """The estimates as one answer a task, over the items of the votes."""
+def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
+    """Return the estimates as one answer per task, over the items of the votes."""
     answers: Comparisons = result.estimate.answers()
     if answers.items.equals(votes.answers.items):
         return answers
@@ -172,12 +173,17 @@ def said(votes: Votes[Comparisons], result: Any) -> Comparisons:
 
 
 # ----------------------------------------------------------------
-# What every method for comparisons shares: checks, gold, scores with intervals and places, workers, the Result.
+# The base class of the methods.
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonAggregator(Method):
-    """A method for comparisons. `level` is the chance that an interval is meant to hold the truth."""
+    """Base class of methods for comparisons.
+
+    Args:
+        level: Confidence level of intervals and ranks.
+        seed: Seed of random draws.
+    """
 
     takes: ClassVar[str] = "comparisons"
     level: Share = 0.95
@@ -192,42 +198,47 @@ class ComparisonAggregator(Method):
         callback: Callback | None = None,
         calibrate: bool | None = None,
     ) -> Result:
-        """Scores of the items, the outcome of every pair and a picture of the workers, from votes or a table left,
-        right, winner (worker, task).
+        """Estimate the scores of the items, the outcome of every pair and the quality of the workers.
 
-        `gold` is the known winner of some tasks (a mapping, or a table task, label): it stays put and teaches.
-        `calibrate` corrects the chances of the outcomes by gold; the default method does so unless it is False.
+        Args:
+            votes: Comparisons, or a table left, right, winner (and worker, task).
+            gold: Known winners of some tasks, as a mapping or a table task, label. They are held fixed and inform the
+                worker estimates.
+            prior: Not supported by these methods.
+            n_shards: Ignored.
+            callback: Called after each iteration.
+            calibrate: Calibrate the outcome probabilities on gold (None: the default method does).
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
         votes = as_comparisons(votes)
-        known = pair_gold(gold, votes)
+        pairs = pair_gold(gold, votes)
         rows = rows_of(votes)
-        fit = self.solve(_with_gold(rows, votes, known), callback)
+        fit = self.solve(_with_gold(rows, votes, pairs), callback)
         self.warn_unless_settled(fit.converged, fit.n_iter)
-        result = self._result(votes, rows, fit, known)
+        result = self._result(votes, rows, fit, pairs)
         return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
-        """The method itself. The last worker may be gold itself (see `gold_worker`)."""
+        """Fit the model. The last worker may stand for gold (see `gold_worker`)."""
 
     def reason(self, rows: PairRows) -> str | None:  # noqa: ARG002
-        """What was chosen and why, where there was a choice."""
+        """Explain a choice that the method made, if any."""
         return None
 
-    def _result(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, known: Any) -> Result:
+    def _result(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: Any) -> Result:
         reason = self.reason(rows)
         return Result(
             method=self.name,
             params=self.params(),
             tasks=votes.tasks,
             workers=votes.workers,
-            estimate=estimate_of(votes, rows, fit, known, self.level, self.seed),
-            picture=picture_of(votes, rows, fit),
+            estimate=estimate_of(votes, rows, fit, gold, self.level, self.seed),
+            worker_summary=summarize_workers(votes, rows, fit),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
-            gold=None if known is None else known.outcome >= 0,
+            gold=None if gold is None else gold.outcome >= 0,
             trace=fit.trace,
             stage=np.zeros(len(fit.trace), dtype=np.int64),
             n_iter=fit.n_iter,
@@ -238,16 +249,16 @@ class ComparisonAggregator(Method):
         )
 
 
-def _with_gold(rows: PairRows, votes: Votes[Comparisons], known: Any) -> PairRows:
-    """The rows, and one row more for each known pair, of a worker who is always right."""
-    if known is None:
+def _with_gold(rows: PairRows, votes: Votes[Comparisons], gold: Any) -> PairRows:
+    """Append one row for each gold pair, by an additional worker who is always right."""
+    if gold is None:
         return rows
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero((known.outcome >= 0) & (left >= 0))
+    at = np.flatnonzero((gold.outcome >= 0) & (left >= 0))
     return GoldRows(
         np.concatenate([rows.left, left[at]]).astype(np.int32),
         np.concatenate([rows.right, right[at]]).astype(np.int32),
-        np.concatenate([rows.outcome, known.outcome[at]]).astype(np.int8),
+        np.concatenate([rows.outcome, gold.outcome[at]]).astype(np.int8),
         np.concatenate([rows.worker, np.full(len(at), rows.n_workers)]).astype(np.int32),
         np.concatenate([rows.weights, np.full(len(at), GOLD_WEIGHT)]),
         rows.n_items,
@@ -257,11 +268,11 @@ def _with_gold(rows: PairRows, votes: Votes[Comparisons], known: Any) -> PairRow
 
 @dataclass(frozen=True, eq=False)
 class GoldRows(PairRows):
-    """Rows whose last worker is gold."""
+    """Rows whose last worker stands for gold."""
 
 
 def gold_worker(rows: PairRows) -> npt.NDArray[np.bool_] | None:
-    """Marks the worker that is gold, where there is one."""
+    """Mark the worker that stands for gold, if there is one."""
     return np.arange(rows.n_workers) == rows.n_workers - 1 if isinstance(rows, GoldRows) else None
 
 
@@ -270,55 +281,57 @@ def _json(value: float) -> float | None:
 
 
 def as_comparisons(votes: Any) -> Votes[Comparisons]:
-    """Votes of comparisons as they are, a table as votes; anything else is told how to be read."""
+    """Return votes of comparisons unchanged and read a table as votes; raise for anything else."""
     if isinstance(votes, Votes):
         if isinstance(votes.answers, Comparisons):
             return votes
         raise DataError(
-            f"comparisons are needed, got {votes.kind.people}; read the file with kind='comparisons' "
+            f"comparisons are needed, got {votes.kind.display_name}; read the file with kind='comparisons' "
             "(--kind comparisons), or take a method for these"
         )
     if isinstance(votes, str | Path):
         raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
     if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; columns go through cw.comparison_votes(left, right, winner, worker=...)")
-    frame: pl.DataFrame = to_polars(votes)
-    found = told_by(frame.columns)
-    if found is None:
         raise DataError(
-            f"a table of comparisons needs the columns left, right, winner; it has {', '.join(frame.columns)}"
+            "votes are needed; columns go through cw.comparisons.comparison_votes(left, right, winner, worker=...)"
         )
-    named: dict[str, Any] = {role: frame[column] for role, column in found.items()}
-    more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
-    if "won_left" in named:
-        named["winner"] = winner_of(named)
-    if "chosen" in named:
-        named["left"], named["right"] = named.pop("chosen"), named.pop("rejected")
-        named["winner"] = pl.Series(["left"] * len(frame))
-    named.pop("topic", None)
-    return comparison_votes(**named, **more)
+    frame: pl.DataFrame = to_polars(votes)
+    roles = detect_columns(frame.columns)
+    if roles is None:
+        raise DataError(
+            f"a table of comparisons needs the columns left, right and winner; it has {', '.join(frame.columns)}"
+        )
+    columns: dict[str, Any] = {role: frame[column] for role, column in roles.items()}
+    others: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    if "won_left" in columns:
+        columns["winner"] = winner_of(columns)
+    if "chosen" in columns:
+        columns["left"], columns["right"] = columns.pop("chosen"), columns.pop("rejected")
+        columns["winner"] = pl.Series(["left"] * len(frame))
+    columns.pop("topic", None)
+    return comparison_votes(**columns, **others)
 
 
-# ---------------------------------------------------------------- Climbing an objective of comparisons
+# ---------------------------------------------------------------- Optimization
 
 
 def climbed(
     objective: Callable[[F8], tuple[float, F8, F8]], start: F8, max_iter: int, tol: float, callback: Callback | None
 ) -> Climb:
-    """By L-BFGS in the metric of each parameter's curvature."""
+    """Maximize an objective by L-BFGS preconditioned with the curvature of each parameter."""
     return climb(lambda x: Point(*objective(x)), start, max_iter=max_iter, tol=tol, callback=callback)
 
 
 # ----------------------------------------------------------------
-# Outcomes of pairs as decisions: left, right or tie, right where it is the known outcome.
+# Outcomes of pairs as decisions that are right or wrong, for calibration.
 
 I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def decided() -> Decided:
-    """What is right or wrong."""
-    return Decided("outcomes", "the known outcome of the pair", _outcomes, _right, _apply)
+def decisions() -> DecisionHooks:
+    """The outcomes of pairs as decisions that are right or wrong."""
+    return DecisionHooks("outcomes", "the known outcome of the pair", _outcomes, _right, _apply)
 
 
 def _own(result: Result) -> ComparisonEstimate:
@@ -327,30 +340,34 @@ def _own(result: Result) -> ComparisonEstimate:
 
 
 def _outcomes(result: Result) -> tuple[I8, F8]:
-    own = _own(result)
-    task = np.arange(len(own))
-    return task, own.chance[task, own.outcome]
+    estimate = _own(result)
+    task = np.arange(len(estimate))
+    return task, estimate.chance[task, estimate.outcome]
 
 
 def _right(votes: Votes[Comparisons], result: Result, gold: Any) -> F8:
-    known = pair_gold(gold, votes)
-    assert known is not None
-    equal = (_own(result).outcome == known.outcome).astype(np.float64)
-    return np.where(known.outcome >= 0, equal, np.nan)
+    pairs = pair_gold(gold, votes)
+    assert pairs is not None
+    is_right = (_own(result).outcome == pairs.outcome).astype(np.float64)
+    return np.where(pairs.outcome >= 0, is_right, np.nan)
 
 
-def _apply(estimate: ComparisonEstimate, learnt: GoldCalibration, kept: Mask, parts: Any) -> ComparisonEstimate:
+def _apply(
+    estimate: ComparisonEstimate, calibration: GoldCalibration, is_held_fixed: Mask, parts: Any
+) -> ComparisonEstimate:
     del parts
-    return replace(estimate, chance=np.where(kept[:, None], estimate.chance, learnt.apply(estimate.chance)))
+    return replace(
+        estimate, chance=np.where(is_held_fixed[:, None], estimate.chance, calibration.apply(estimate.chance))
+    )
 
 
 # ----------------------------------------------------------------
-# What a fit of comparisons has learnt: other pairs of the same items, with or without new answers.
+# The fitted model, for other pairs of the same items.
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonModel(Model[Votes[Comparisons]]):
-    """Scores of the items, the crowd's ties, and how far each worker can be trusted; items and workers by code."""
+    """Scores of the items, tie rate of the crowd and reliability of each worker; items and workers by code."""
 
     score: F8
     tie_level: float
@@ -358,67 +375,70 @@ class ComparisonModel(Model[Votes[Comparisons]]):
     reliability: F8
 
     def posterior(self, votes: Votes[Comparisons]) -> F8:
-        """chance[task, outcome]: what the scores say of the task's two items, and the answers to it on top."""
+        """chance[task, outcome] of each task by the scores of its two items."""
         left, right = sides_of_tasks(votes)
-        heard = left >= 0
+        has_answers = left >= 0
         chance = np.full((votes.n_tasks, 3), 1 / 3)
-        chance[heard] = outcome(self.score, left[heard], right[heard], self.tie_level, self.tie_spread)
+        chance[has_answers] = outcome(
+            self.score, left[has_answers], right[has_answers], self.tie_level, self.tie_spread
+        )
         return chance
 
     def row_loglik(self, votes: Votes[Comparisons]) -> F8:
-        """Log-likelihood of each answer under the scores and its worker's reliability; of a tie under the crowd's."""
-        said = votes.answers
+        """Log-likelihood of each answer given the scores and its worker's reliability; ties at the crowd's rate."""
+        answers = votes.answers
         p = outcome(
-            self.score, said.left.astype(np.int64), said.right.astype(np.int64), self.tie_level, self.tie_spread
+            self.score, answers.left.astype(np.int64), answers.right.astype(np.int64), self.tie_level, self.tie_spread
         )
         e = self.reliability[votes.worker]
         e = np.where(np.isnan(e), np.nanmean(self.reliability) if np.isfinite(self.reliability).any() else 0.5, e)
-        side = np.where(said.outcome == 1, 1, 0)
+        side = np.where(answers.outcome == 1, 1, 0)
         rows = np.arange(len(votes))
         follows = e * p[rows, side] + (1 - e) * p[rows, 1 - side]
-        return np.log(np.maximum(np.where(said.outcome == 2, p[:, 2], follows), 1e-300))
+        return np.log(np.maximum(np.where(answers.outcome == 2, p[:, 2], follows), 1e-300))
 
 
 def model_of(result: Result) -> ComparisonModel:
-    """The model behind a result."""
-    estimate, picture = result.estimate, result.picture
+    """Restore the fitted model from a result."""
+    estimate, workers = result.estimate, result.worker_summary
     assert isinstance(estimate, ComparisonEstimate)
-    assert isinstance(picture, ComparisonWorkers)
+    assert isinstance(workers, ComparisonWorkers)
     level, spread = result.extra.get("tie_level"), result.extra.get("tie_spread", 0.0)
     for value in (level, spread):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise DataError("what the method has learnt is damaged (the rate of ties is no number)")
+            raise DataError("the fitted model is damaged (the tie rate is not a number)")
     return ComparisonModel(
-        estimate.score, -np.inf if level is None else float(level), float(spread), picture.reliability
+        estimate.score, -np.inf if level is None else float(level), float(spread), workers.reliability
     )
 
 
 def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) -> Result:
-    """Winners of other pairs of the same items. The answers tell which pairs are meant; scores are held fixed."""
+    """Estimate the winners of other pairs of the same items. The pairs come from the answers; scores are held fixed."""
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
-    table, there = lookup(estimate.items, votes.answers.items)
-    if not there.all():
-        strange = votes.answers.items.filter(~pl.Series(there))
-        raise DataError(f"items {quote(strange)} were not there when {result.method} was fitted; fit again")
-    old, known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, known, unknown_workers)
-    said = votes.answers
-    moved = table if len(table) else np.zeros(0, dtype=np.int32)
-    answers = Comparisons(moved[said.left], moved[said.right], said.outcome, estimate.items)
-    judged = replace(votes, answers=answers)
+    table, is_fitted = lookup(estimate.items, votes.answers.items)
+    if not is_fitted.all():
+        unknown = votes.answers.items.filter(~pl.Series(is_fitted))
+        raise DataError(f"{result.method} was fitted without the items {quote(unknown)}; fit again")
+    fitted_worker, is_known = lookup(result.workers, votes.workers)
+    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    original = votes.answers
+    item_code = table if len(table) else np.zeros(0, dtype=np.int32)
+    answers = Comparisons(item_code[original.left], item_code[original.right], original.outcome, estimate.items)
+    recoded = replace(votes, answers=answers)
     model = result.model
     assert isinstance(model, ComparisonModel)
-    left, right = sides_of_tasks(judged)
-    picture: Any = result.picture
-    own = {n: np.where(known, getattr(picture, n)[old], np.nan) for n in ComparisonWorkers.rules} if len(old) else {
-        n: np.empty(0) for n in ComparisonWorkers.rules}  # fmt: skip
+    left, right = sides_of_tasks(recoded)
+    fitted: Any = result.worker_summary
+    parameters = {name: np.empty(0) for name in ComparisonWorkers.rules}
+    if len(fitted_worker):
+        parameters = {name: np.where(is_known, getattr(fitted, name)[fitted_worker], np.nan) for name in parameters}
     return replace(
         result,
         tasks=votes.tasks,
         workers=votes.workers,
-        estimate=replace(estimate, left=left, right=right, chance=model.posterior(judged)),
-        picture=ComparisonWorkers(**own),
+        estimate=replace(estimate, left=left, right=right, chance=model.posterior(recoded)),
+        worker_summary=ComparisonWorkers(**parameters),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         gold=None,

@@ -1,4 +1,4 @@
-"""Passes over comparisons in numba (see maths/comparisons for the maths and the plain versions)."""
+"""Compiled passes over comparisons; see maths/models.py for the models and the plain versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def crowd_pass(left, right, share, worker, weight, score, eta, items, workers):
-    """Adds gradient and curvature to items and workers; returns the log-likelihood."""
+    """Add gradient and curvature of CrowdBT to items and workers; return the log-likelihood."""
     total = 0.0
     for e in range(left.size):
         i, j, m = left[e], right[e], worker[e]
@@ -42,7 +42,10 @@ def crowd_pass(left, right, share, worker, weight, score, eta, items, workers):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def davidson_pass(left, right, outcome, worker, weight, score, slope, position, tie, items, workers):
-    """Adds gradients and curvatures to items and workers; `tie` is e to the worker's liking; the log-likelihood."""
+    """Add gradients and curvatures of Davidson's model to items and workers; return the log-likelihood.
+
+    `tie` is the exponential of the worker's log-odds of a tie.
+    """
     total = 0.0
     for e in range(left.size):
         i, j, m = left[e], right[e], worker[e]
@@ -81,7 +84,7 @@ def davidson_pass(left, right, outcome, worker, weight, score, slope, position, 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def elo_pass(left, right, share, weight, score, step):
-    """Game after game; the scores are changed in place."""
+    """Update the scores in place, game by game."""
     for e in range(left.size):
         i, j = left[e], right[e]
         move = step * weight[e] * (share[e] - 1.0 / (1.0 + exp(score[j] - score[i])))

@@ -1,11 +1,11 @@
-"""Reward nets: a score of every item from its features, and a reliability of every worker.
+"""Reward nets: scores of items from their features, and a reliability of each worker.
 
-    s_i = f(x_i),  d = s_i - s_j        P(worker says i > j) = e_w p(d) + (1 - e_w) p(-d)
+    s_i = f(x_i),  d = s_i - s_j        P(worker prefers i to j) = e_w p(d) + (1 - e_w) p(-d)
     p(d) = e^(d/2) / (e^(d/2) + e^(-d/2) + e^t),    P(tie) = e^t / (the same);    e_w ~ Beta(2, 1)
 
 Without ties e^t is 0 and p the logistic function: CrowdBT (Chen et al. 2013, doi:10.1145/2433396.2433420) with a net in
-place of free scores; with them it is Davidson's model (1970, doi:10.1080/01621459.1970.10481082). A worker below one
-half turns comparisons around, and their answers then teach as much as an honest worker's.
+place of free scores. With ties it is Davidson's model (1970, doi:10.1080/01621459.1970.10481082). Answers of reversed
+workers, with a reliability below one half, are as informative as those of honest workers.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ from ...learn.method import Defaults, Output
 from ...learn.pairs import ChanceTable, PairCrowd, PairData, Pairwise, both_ways, item_features, item_rows, terms
 from ...learn.training.sweep import Sweep, sweep_answers
 from .answers import Comparisons, rows_of
-from .fitting import estimate_of, picture_of
+from .fitting import estimate_of, summarize_workers
 from .maths.models import LEFT, RIGHT, TIE, PairFit
 
 
 class PairMethod(AnswerMethod):
-    """A method for comparisons: scores of both items, ties where there are any. `strength` draws the scores to 0."""
+    """Base class of nets for comparisons: scores of both items, and a tie rate where there are ties.
+
+    `strength` is the precision of a normal prior on the scores.
+    """
 
     sign: Tensor
     ties: Tensor
@@ -52,8 +55,8 @@ class PairMethod(AnswerMethod):
         self.register_buffer("sign", torch.tensor(1.0))
         self.tie = nn.Parameter(torch.tensor(math.log(2 * max(share, 1e-3) / max(1 - share, 1e-3))))
 
-    def wanted(self) -> str:
-        """One score an item."""
+    def outputs_reason(self) -> str:
+        """The expected outputs, for error messages."""
         return "an item has one score"
 
     def answer(self, out: Output) -> Tensor:
@@ -61,21 +64,29 @@ class PairMethod(AnswerMethod):
         return self.sign * out.logits
 
     def log_outcomes(self, d: Tensor) -> Tensor:
-        """log P(first wins, second wins, tie) by margins d[A] for who is always right: A, 3."""
+        """log P(first wins, second wins, tie) of a perfectly reliable worker, given margins d[A]: A, 3."""
         tie = self.tie.expand_as(d) if bool(self.ties) else torch.full_like(d, -torch.inf)
         return torch.log_softmax(torch.stack([d / 2, -d / 2, tie], dim=1), dim=1)
 
     def ridge(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """The pull of the scores to 0: without it they have no bound where the better item always wins."""
+        """Prior of the scores. Without it scores are unbounded where the better item always wins."""
         return self.strength * batch.mean_over_tasks((out.logits**2).sum(1) / 2)
 
     def reliability(self) -> Tensor | None:
-        """How often each worker follows the better item, where the method knows it."""
+        """Reliability of each worker, if the method has it."""
         return None
 
 
 class RewardNet(PairMethod):
-    """`prior_right` and `prior_wrong` are the Beta prior of the reliabilities, which begin at `start`."""
+    """Reward net with a reliability of each worker.
+
+    Args:
+        crowd: The comparisons.
+        strength: Precision of a normal prior on the scores.
+        prior_right: First parameter of the Beta prior of the reliabilities.
+        prior_wrong: Second parameter of the Beta prior of the reliabilities.
+        start: Starting value of the reliabilities.
+    """
 
     name = "reward_net"
     defaults = Defaults(epochs=60, batch_size=128, lr=5e-3, worker_lr=5e-2)
@@ -92,25 +103,27 @@ class RewardNet(PairMethod):
         super().__init__(crowd, strength)
         self.table = ChanceTable(crowd.n_workers, 1, start, prior_right, prior_wrong)
 
-    def said(self, out: Output, batch: CrowdBatch) -> Tensor:
+    def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
         """Followed or turned around."""
         d = (out.logits[:, 0] - out.logits[:, 1]).index_select(0, batch.row)
-        ahead, turned = (self.log_outcomes(each).gather(1, batch.label[:, None]).squeeze(1) for each in (d, -d))
-        return both_ways(self.table.rows(batch.worker)[:, 0], ahead, turned)
+        followed, reversed_ = (
+            self.log_outcomes(margin).gather(1, batch.label[:, None]).squeeze(1) for margin in (d, -d)
+        )
+        return both_ways(self.table.rows(batch.worker)[:, 0], followed, reversed_)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """The answers' likelihood, the workers' prior, the scores' ridge."""
-        both = terms(self.said(out, batch), self.table, batch, self.heard)
-        return both | {"ridge": self.ridge(out, batch)}
+        """Negative log-likelihood of the answers, prior of the workers, and prior of the scores."""
+        losses = terms(self.log_likelihood(out, batch), self.table, batch, self.label_weight)
+        return losses | {"ridge": self.ridge(out, batch)}
 
     def finish(self, sweep: Sweep) -> None:  # noqa: ARG002
-        """Scores and reliabilities turned around are as likely: most workers are right, not most are wrong."""
+        """Fix the sign of the scores: the reverse solution is equally likely, but most workers are right."""
         right = torch.sigmoid(self.table.all()[:, 0].detach())
-        mean = (right * self.heard[:, 0]).sum() / self.heard.sum().clamp_min(1e-12)
+        mean = (right * self.label_weight[:, 0]).sum() / self.label_weight.sum().clamp_min(1e-12)
         self.sign.fill_(-1.0 if float(mean) < 0.5 else 1.0)
 
     def reliability(self) -> Tensor:
-        """Of every worker."""
+        """Reliability of each worker."""
         return torch.sigmoid(self.sign * self.table.all()[:, 0])
 
 
@@ -118,14 +131,15 @@ F8 = npt.NDArray[np.float64]
 
 
 class CrowdRanker(DirectEstimator):
-    """A net that scores items, trained on comparisons that a crowd made.
+    """A net that scores items, trained on comparisons by a crowd.
 
-    `net`: "linear", "mlp", "cnn", any Module with one output, or a function (input shape, outputs) -> Module. `method`:
-    "reward_net", with a reliability of every worker, or "majority_reward", the net alone. The epoch that best predicts
-    the answers of a `validation` share of pairs is kept (0: the last one, on all pairs).
+    Args:
+        net: "linear", "mlp", "cnn", a Module with one output, or a function (input shape, outputs) -> Module.
+        method: "reward_net", with a reliability of each worker, or "majority_reward", without.
+        validation: Share of pairs on which the best epoch is chosen (0: the last epoch, trained on all pairs).
 
     >>> import numpy as np
-    >>> from crowdwise import comparison_votes
+    >>> from crowdwise.kinds.comparisons import comparison_votes
     >>> x = np.linspace(-1, 1, 21)[:, None]
     >>> left, right = np.triu_indices(21, 4)
     >>> votes = comparison_votes(left, right, ["right"] * len(left), worker=["ann", "bob", "cat"] * (len(left) // 3))
@@ -137,14 +151,20 @@ class CrowdRanker(DirectEstimator):
     takes, what, usual = "comparisons", "ranker", "reward_net"
 
     def fit(self, X: Any, y: Any, *, items: Any = None) -> Self:
-        """Learn from features X and votes y of comparisons; rows of X follow `items`, by default y.answers.items."""
+        """Train the net.
+
+        Args:
+            X: Features of the items, one row per item.
+            y: Comparisons.
+            items: Items of the rows of X (default: y.answers.items).
+        """
         votes = self._asked(y, Comparisons)
         x = item_features(X)
         self.tasks_, place = item_rows(items, votes.answers.items, len(x))
-        said = votes.answers
+        answers = votes.answers
         crowd = PairCrowd.of(
-            place[said.left], place[said.right], votes.worker.astype(np.int64), said.outcome.astype(np.int64),
-            votes.weight, n_workers=votes.n_workers, per_item=1, turned=np.array([RIGHT, LEFT, TIE]),
+            place[answers.left], place[answers.right], votes.worker.astype(np.int64), answers.outcome.astype(np.int64),
+            votes.weight, n_workers=votes.n_workers, per_item=1, swapped_label=np.array([RIGHT, LEFT, TIE]),
         )  # fmt: skip
         self.workers_ = votes.workers
         self._train(x, crowd)
@@ -156,7 +176,7 @@ class CrowdRanker(DirectEstimator):
 
     @property
     def items_(self) -> pl.Series:
-        """What the rows of the features are called."""
+        """The items of the rows of the features."""
         return self.tasks_
 
     def _n_outputs(self) -> int:
@@ -166,33 +186,33 @@ class CrowdRanker(DirectEstimator):
         return PairData(x, crowd)
 
     def rebuild_net(self, net: Any, n_outputs: int | None = None) -> nn.Module:  # noqa: ARG002
-        """The net of one item, asked about both of a pair."""
+        """Wrap the net of one item, so that it scores both items of a pair."""
         return Pairwise(super().rebuild_net(net, 1))
 
-    # ---------------------------------------------------------------- using it
+    # ---------------------------------------------------------------- prediction
     def predict(self, X: Any) -> F8:
-        """The score of every row: the higher, the better; those of the training's items have mean 0."""
+        """Return the score of each row (higher is better). The training items have mean 0."""
         x = self._checked(X)
-        found: F8 = self._scores(x).double().numpy() - self.centre_
-        return found
+        centred: F8 = self._scores(x).double().numpy() - self.centre_
+        return centred
 
     def predict_proba(self, left: Any, right: Any) -> F8:
-        """P(left wins, right wins, tie) of each row of both, told by who is always right: row, 3."""
+        """Return P(left wins, right wins, tie) of each pair of rows, for a perfectly reliable worker: row, 3."""
         one, two = self._checked(left), self._checked(right)
         if len(one) != len(two):
-            raise FeatureError(f"left has {len(one):,} rows, right has {len(two):,}; each row is one pair")
+            raise FeatureError(f"left has {len(one):,} rows, right has {len(two):,}; each row must be a pair")
         d = self._scores(one) - self._scores(two)
         with torch.no_grad():
             return cast("F8", self._pairs().log_outcomes(d.to(self._device())).exp().cpu().double().numpy())
 
     def score(self, X: Any, y: Any) -> float:
-        """Kendall's tau of the scores of X with the true ones, y."""
+        """Return Kendall's tau between the scores of X and the true scores y."""
         from scipy.stats import kendalltau
 
-        said, truth = self.predict(X), np.asarray(y, dtype=np.float64)
-        if truth.shape != said.shape:
-            raise FeatureError(f"y has shape {truth.shape}, but X has {len(said):,} rows; give one true score a row")
-        return float(kendalltau(said, truth).statistic)
+        score, truth = self.predict(X), np.asarray(y, dtype=np.float64)
+        if truth.shape != score.shape:
+            raise FeatureError(f"y has shape {truth.shape}, but X has {len(score):,} rows; give one true score per row")
+        return float(kendalltau(score, truth).statistic)
 
     def _checked(self, X: Any) -> Tensor:
         if not hasattr(self, "model_"):
@@ -218,7 +238,7 @@ class CrowdRanker(DirectEstimator):
 
 
 def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[np.float64]) -> Result:
-    """The net's score[item], who wins each pair by them, and how far workers follow them. A net has no intervals."""
+    """Build the result from the net's score[item]: outcomes of pairs and reliability of workers, without intervals."""
     method = cast("PairMethod", fitted.model_.method)
     level = float(method.tie) if bool(method.ties) else -np.inf
     rows, fit = rows_of(votes), PairFit(score, tie_level=level)
@@ -226,7 +246,7 @@ def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[n
         tasks=votes.tasks,
         workers=votes.workers,
         estimate=estimate_of(votes, rows, fit, None, 0.95, fitted.seed),
-        picture=picture_of(votes, rows, fit),
+        worker_summary=summarize_workers(votes, rows, fit),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         extra={
@@ -238,12 +258,23 @@ def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[n
     )
 
 
-# A worker is taken to turn at most this share around: at one half nothing can be learnt from them.
+# Upper limit of a worker's share of flipped answers: at one half they carry no information.
 MOST = 0.45
 
 
 def robust_preference_loss(margin: Tensor, flip: Tensor | float = 0.0, weight: Tensor | None = None) -> Tensor:
-    """Mean loss of margins d (of the chosen over the rejected), where a share `flip` of them is turned around.
+    """Preference loss corrected for flipped preferences, as in direct preference optimization.
+
+    Where a share e of the preferences is flipped, the loss l(d) = -log s(d) is biased, but
+
+        l_e(d) = [(1 - e) l(d) - e l(-d)] / (1 - 2 e)
+
+    has the mean of the clean loss. Chowdhury, Kini & Natarajan (2024), arXiv:2403.00409.
+
+    Args:
+        margin: Margins d of the chosen over the rejected.
+        flip: Share of flipped preferences, for all or for each.
+        weight: Weight of each margin.
 
     >>> d = torch.tensor([0.7, -0.2])
     >>> clean = robust_preference_loss(d)
@@ -253,7 +284,7 @@ def robust_preference_loss(margin: Tensor, flip: Tensor | float = 0.0, weight: T
     """
     share = torch.as_tensor(flip, dtype=margin.dtype, device=margin.device)
     if bool((share < 0).any()) or bool((share >= 0.5).any()):
-        raise ParameterError("flip must lie between 0 and 0.5; answers of reversed workers are to be turned first")
+        raise ParameterError("flip must lie between 0 and 0.5; reverse the answers of reversed workers first")
     loss = -((1 - share) * logsigmoid(margin) - share * logsigmoid(-margin)) / (1 - 2 * share)
     if weight is None:
         return loss.mean()
@@ -270,40 +301,36 @@ def robust_dpo_loss(
     beta: float = 0.1,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """DPO's loss from log-probabilities of both answers under the policy and under the reference policy."""
+    """DPO loss corrected for flipped preferences.
+
+    Args:
+        chosen: Log-probabilities of the chosen answers under the policy.
+        rejected: Log-probabilities of the rejected answers under the policy.
+        reference_chosen: Log-probabilities of the chosen answers under the reference policy.
+        reference_rejected: Log-probabilities of the rejected answers under the reference policy.
+        flip: Share of flipped preferences, for all or for each.
+        beta: Inverse temperature.
+        weight: Weight of each pair.
+    """
     margin = beta * ((chosen - reference_chosen) - (rejected - reference_rejected))
     return robust_preference_loss(margin, flip, weight)
 
 
 def flips(votes: Votes[Any], result: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Of every row: whether its answer is to be turned (its worker is reversed), and the share of flips that is left.
+    """Return for each row whether its answer is to be reversed, and the share of flipped answers that remains.
 
-    From the workers' reliabilities in a fit of comparisons; unknown workers are taken for the average one.
+    Both follow from the reliability of the row's worker in a fit of comparisons. Unknown workers get the average.
     """
-    trust = np.asarray(result.worker_table()["reliability"].to_numpy())
-    usual = float(np.nanmean(trust)) if np.isfinite(trust).any() else 0.5
-    own = np.where(np.isnan(trust), usual, trust)[votes.worker]
-    return own < 0.5, np.minimum(np.minimum(own, 1 - own), MOST)
+    by_worker = np.asarray(result.worker_table()["reliability"].to_numpy())
+    average = float(np.nanmean(by_worker)) if np.isfinite(by_worker).any() else 0.5
+    reliability = np.where(np.isnan(by_worker), average, by_worker)[votes.worker]
+    return reliability < 0.5, np.minimum(np.minimum(reliability, 1 - reliability), MOST)
 
 
 class MajorityReward(PairMethod):
-    """CrowdRanker: fit on features of items and who preferred which, then score new items, judge the workers.
+    """The baseline for comparisons: a reward net trained on the majority outcome of each pair, without workers.
 
-    What training on comparisons found, as the same Result that aggregation gives.
-
-    The loss of direct preference optimisation, freed of flipped preferences.
-
-    Where a share e of the preferences was turned around, the loss l(d) = -log s(d) of what was observed is biased;
-
-        l_e(d) = [(1 - e) l(d) - e l(-d)] / (1 - 2 e)
-
-    has the mean of the clean loss. Chowdhury, Kini & Natarajan (2024), arXiv:2403.00409.
-
-    The baseline for comparisons: a reward net on each pair's majority, workers left out of it.
-
-    minimise  mean over pairs of the cross-entropy to the outcome that leads  +  strength · mean of s² / 2
-
-    The net alone, trained on the outcome that leads among each pair's answers. `strength` draws the scores to 0.
+    minimize  mean over pairs of the cross-entropy to the majority outcome  +  strength · mean of s² / 2
     """
 
     name = "majority_reward"
@@ -312,16 +339,16 @@ class MajorityReward(PairMethod):
     def __init__(self, crowd: PairCrowd, *, strength: NonNegative = 0.01) -> None:
         super().__init__(crowd, strength)
 
-    def said(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """As if everybody were right."""
+    def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
+        """Log-likelihood of the answers as if all workers were perfectly reliable."""
         d = (out.logits[:, 0] - out.logits[:, 1]).index_select(0, batch.row)
         return self.log_outcomes(d).gather(1, batch.label[:, None]).squeeze(1)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Cross-entropy to the outcome that leads; outcomes that lead together share."""
+        """Cross-entropy to the majority outcome (shared by tied outcomes), and the prior of the scores."""
         votes = batch.votes(3)
         lead = ((votes == votes.amax(1, keepdim=True)) & (votes > 0)).to(votes.dtype)
         lead = lead / lead.sum(1, keepdim=True).clamp_min(1e-12)
         likely = self.log_outcomes(out.logits[:, 0] - out.logits[:, 1])
-        said = torch.where(lead > 0, lead * likely, torch.zeros_like(lead)).sum(1)
-        return {"cross_entropy": -batch.mean_over_tasks(said), "ridge": self.ridge(out, batch)}
+        likelihood = torch.where(lead > 0, lead * likely, torch.zeros_like(lead)).sum(1)
+        return {"cross_entropy": -batch.mean_over_tasks(likelihood), "ridge": self.ridge(out, batch)}

@@ -1,4 +1,4 @@
-""""""
+"""Methods for comparisons."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from .maths.models import (
 
 @dataclass(frozen=True, kw_only=True)
 class BradleyTerry(ComparisonAggregator):
-    """Bradley and Terry's model: one score an item, all workers alike.
+    """The Bradley-Terry model: one score per item, all workers alike.
 
-    The log-odds that one item beats another are the difference of their scores; a tie is half a win.
+    The log-odds that one item beats another are the difference of their scores. A tie is half a win.
 
-    `strength` draws scores to 0 (the precision of a normal prior): items that always win have a score too.
+    Args:
+        strength: Precision of a normal prior on the scores. It keeps the scores of items that always win finite.
+        max_iter: Maximum number of iterations.
+        tol: Tolerance of the scores.
 
     >>> import crowdwise as cw
-    >>> votes = cw.comparison_votes([*"aab"], [*"bcc"], ["left"] * 3, worker=[*"xyx"])
+    >>> votes = cw.comparisons.comparison_votes([*"aab"], [*"bcc"], ["left"] * 3, worker=[*"xyx"])
     >>> BradleyTerry().fit(votes).leaderboard()["item"].to_list()
     ['a', 'b', 'c']
     """
@@ -43,18 +46,23 @@ class BradleyTerry(ComparisonAggregator):
     tol: NonNegative = 1e-10
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         return bradley_terry(rows, self.strength, self.max_iter, self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdBT(ComparisonAggregator):
-    """CrowdBT: Bradley-Terry with workers who are right, guess, or turn everything around.
+    """CrowdBT: Bradley-Terry with a reliability of each worker.
 
-    Every worker follows the better item with a chance of their own, which may lie below one half.
+    A worker prefers the better item with a probability that is 1/2 for guessing and below for reversed workers. A tie
+    is half a win of either item.
 
-    `strength` draws scores to 0 (the precision of a normal prior), `prior_right` and `prior_wrong` are the Beta prior
-    of the workers' reliabilities. A tie is half a win of either item.
+    Args:
+        strength: Precision of a normal prior on the scores.
+        prior_right: First parameter of the Beta prior of the reliabilities.
+        prior_wrong: Second parameter of the Beta prior of the reliabilities.
+        max_iter: Maximum number of iterations.
+        tol: Relative tolerance of the objective.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("comparisons_reversed", tasks=300, workers=20, labels=5, seed=1)
@@ -71,31 +79,36 @@ class CrowdBT(ComparisonAggregator):
     tol: NonNegative = 1e-9
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
-        """See the class."""
-        known = gold_worker(rows)
-        objective = CrowdObjective(rows, self.strength, self.prior_right, self.prior_wrong, known)
+        """Fit the model."""
+        is_gold = gold_worker(rows)
+        objective = CrowdObjective(rows, self.strength, self.prior_right, self.prior_wrong, is_gold)
         start = np.concatenate([np.zeros(rows.n_items), np.full(rows.n_workers, 1.4)])
-        found = climbed(objective, start, self.max_iter, self.tol, callback)
-        score, logit = found.x[: rows.n_items], found.x[rows.n_items :]
+        optimum = climbed(objective, start, self.max_iter, self.tol, callback)
+        score, logit = optimum.x[: rows.n_items], optimum.x[rows.n_items :]
         eta = 1 / (1 + np.exp(-np.clip(logit, -30, 30)))
-        x = found.x
+        x = optimum.x
         answers = np.bincount(rows.worker, rows.weights, rows.n_workers)
-        if known is None and answers.sum() > 0 and float(answers @ eta) < 0.5 * float(answers.sum()):
-            x = -x  # the same likelihood: most are right, not most are wrong
+        if is_gold is None and answers.sum() > 0 and float(answers @ eta) < 0.5 * float(answers.sum()):
+            x = -x  # the same likelihood, with most workers right instead of wrong
             score, eta = -score, 1 - eta
-        return PairFit(score, objective.blocks(x), eta, trace=found.trace, n_iter=found.n_iter,
-                       converged=found.converged)  # fmt: skip
+        return PairFit(score, objective.blocks(x), eta, trace=optimum.trace, n_iter=optimum.n_iter,
+                       converged=optimum.converged)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Davidson(ComparisonAggregator):
-    """Davidson's model of ties, with workers who differ in sharpness, position and liking for ties.
+    """Davidson's model of ties, with a slope, a position and a tie rate of each worker.
 
-    Left, right or tie, each with its own chance; workers have a slope, a pull to one side and a rate of ties.
+    Without ties and differences between workers it is the Bradley-Terry model. Positions are left out where left is
+    always the item that is first by name: sides carry no information then.
 
-    `slope`, `position` and `tie` are the spreads of these over the crowd; 0 gives every worker the same. `strength`
-    draws scores to 0. Without ties and workers it is Bradley and Terry's model. Where left is always the item that is
-    the first by name, sides tell nothing and are left out.
+    Args:
+        strength: Precision of a normal prior on the scores.
+        slope: Standard deviation of the workers' slopes (0: all workers alike).
+        position: Standard deviation of the workers' preference for the left side (0: all workers alike).
+        tie: Standard deviation of the workers' log-odds of a tie (0: all workers alike).
+        max_iter: Maximum number of iterations.
+        tol: Relative tolerance of the objective.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("comparisons_ties", tasks=300, workers=20, labels=5, seed=1)
@@ -112,14 +125,14 @@ class Davidson(ComparisonAggregator):
     tol: NonNegative = 1e-9
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
-        """See the class."""
-        aside = self.position if rows.mixed_sides else 0.0
-        objective = DavidsonObjective(rows, self.strength, self.slope, aside, self.tie)
-        found = climbed(objective, objective.start(), self.max_iter, self.tol, callback)
-        score, slope, position, tie, _, mean_tie = objective.parts(found.x)
+        """Fit the model."""
+        position_spread = self.position if rows.mixed_sides else 0.0
+        objective = DavidsonObjective(rows, self.strength, self.slope, position_spread, self.tie)
+        optimum = climbed(objective, objective.start(), self.max_iter, self.tol, callback)
+        score, slope, position, tie, _, mean_tie = objective.parts(optimum.x)
         answers = np.bincount(rows.worker, rows.weights, rows.n_workers)
-        x = found.x.copy()
-        if float(answers @ slope) < 0:  # the same likelihood, but for the prior
+        x = optimum.x.copy()
+        if float(answers @ slope) < 0:  # the same likelihood up to the prior
             x[: rows.n_items + rows.n_workers] *= -1
             score, slope = -score, -slope
         level = mean_tie if rows.has_ties else -np.inf
@@ -132,20 +145,22 @@ class Davidson(ComparisonAggregator):
             tie=tie if rows.has_ties else None,
             tie_level=level,
             tie_spread=spread,
-            trace=found.trace,
-            n_iter=found.n_iter,
-            converged=found.converged,
+            trace=optimum.trace,
+            n_iter=optimum.n_iter,
+            converged=optimum.converged,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elo(ComparisonAggregator):
-    """Elo's ratings: game after game.
+    """Elo ratings, updated game by game.
 
-    The winner takes `step` times the surprise from the loser (scores are natural logits: 1 is 174 Elo points).
+    The winner takes `step` times the surprise from the loser. Scores are natural logits: 1 is 174 Elo points. Every
+    pass is in another random order, so that the order of the file does not matter.
 
-    All games are gone through `passes` times, each time in another order drawn by `seed`, so that the order in which
-    a file has them does not matter.
+    Args:
+        step: Size of the updates.
+        passes: Number of passes over all games.
 
     >>> Elo(step=0.1).name
     'elo'
@@ -156,19 +171,25 @@ class Elo(ComparisonAggregator):
     passes: Count = 5
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         rng = np.random.default_rng(self.seed)
         return PairFit(elo(rows, self.step, self.passes, [rng.permutation(len(rows)) for _ in range(self.passes)]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyBT(ComparisonAggregator):
-    """Noisy Bradley-Terry: workers compare, or follow a habit for one side.
+    """Noisy Bradley-Terry: workers either compare or follow a habit for one side.
 
-    Every worker compares with a chance of their own; else they follow a habit for left or right.
+    Each worker compares with a probability of their own and else follows a habit for left or right. The model has no
+    reversed workers; `crowd_bt` has.
 
-    `strength` draws scores to 0, `prior_right` and `prior_wrong` are the Beta prior of that chance, `habit` the spread
-    of the habits. Who turns answers around is not in this model; `crowd_bt` has them.
+    Args:
+        strength: Precision of a normal prior on the scores.
+        prior_right: First parameter of the Beta prior of the probability of comparing.
+        prior_wrong: Second parameter of the Beta prior of the probability of comparing.
+        habit: Standard deviation of the habits, in log-odds.
+        max_iter: Maximum number of iterations.
+        tol: Relative tolerance of the objective.
 
     >>> NoisyBT(habit=1.0).name
     'noisy_bt'
@@ -183,25 +204,28 @@ class NoisyBT(ComparisonAggregator):
     tol: NonNegative = 1e-9
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
-        """See the class."""
+        """Fit the model."""
         objective = NoisyObjective(
             rows, self.strength, self.prior_right, self.prior_wrong, self.habit, gold_worker(rows)
         )
         m = rows.n_workers
         start = np.concatenate([np.zeros(rows.n_items), np.full(m, 1.4), np.zeros(m)])
-        found = climbed(objective, start, self.max_iter, self.tol, callback)
-        score, skill, habit = objective.parts(found.x)
-        return PairFit(score, objective.blocks(found.x), skill, position=habit, trace=found.trace,
-                       n_iter=found.n_iter, converged=found.converged)  # fmt: skip
+        optimum = climbed(objective, start, self.max_iter, self.tol, callback)
+        score, skill, habit = objective.parts(optimum.x)
+        return PairFit(score, objective.blocks(optimum.x), skill, position=habit, trace=optimum.trace,
+                       n_iter=optimum.n_iter, converged=optimum.converged)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankCentrality(ComparisonAggregator):
-    """Rank centrality: a walk from item to item, towards those that win.
+    """Rank centrality: the stationary distribution of a random walk towards winners.
 
-    How often a walk that moves to an opponent by the share of its wins is at each item, as a logarithm.
+    The walk moves from an item to an opponent in proportion to the share of the opponent's wins. Scores are logarithms.
 
-    `smoothing` wins and losses are added to every pair.
+    Args:
+        smoothing: Wins and losses added to every pair.
+        max_iter: Maximum number of iterations.
+        tol: Relative tolerance of the distribution.
 
     >>> RankCentrality().name
     'rank_centrality'
@@ -213,22 +237,20 @@ class RankCentrality(ComparisonAggregator):
     tol: NonNegative = 1e-9
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         score, n_iter, converged = rank_centrality(rows, self.smoothing, self.max_iter, self.tol)
         return PairFit(score, n_iter=n_iter, converged=converged)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tournament(ComparisonAggregator):
-    """The default for comparisons: the average of crowd_bt and davidson.
+    """The default for comparisons: the mean of the scores of crowd_bt and davidson, on the scale of davidson.
 
-    The mean of the scores of `crowd_bt` and of `davidson`, on the latter's scale.
-
-    The first is better where many workers toss coins, the second where workers gave a few answers each; their mean is
-    close to the better of the two in both, and often above. Chances, ties and intervals are `davidson`'s.
+    `crowd_bt` is better where many workers toss coins, `davidson` where workers gave few answers each. Their mean is
+    close to the better one in both cases, and often above. Probabilities, ties and intervals are those of `davidson`.
 
     >>> import crowdwise as cw
-    >>> votes = cw.comparison_votes([*"aab"], [*"bcc"], ["left", "tie", "left"], worker=[*"xyx"])
+    >>> votes = cw.comparisons.comparison_votes([*"aab"], [*"bcc"], ["left", "tie", "left"], worker=[*"xyx"])
     >>> Tournament().fit(votes).leaderboard()["item"][0]
     'a'
     """
@@ -237,10 +259,10 @@ class Tournament(ComparisonAggregator):
     calibrates: ClassVar[bool] = True
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
-        """See the class."""
+        """Fit the model."""
         ties = Davidson(seed=self.seed).solve(rows, callback)
         if not (rows.outcome[rows.weights > 0] != 2).any():
-            return ties  # nothing but ties: no winner tells of anybody
+            return ties  # nothing but ties: no information about the workers
         coins = CrowdBT(seed=self.seed).solve(rows, callback)
         wide, other = float(np.std(ties.score)), float(np.std(coins.score))
         scaled = coins.score * (wide / other) if other > 1e-9 else coins.score
@@ -256,11 +278,12 @@ class Tournament(ComparisonAggregator):
 
 @dataclass(frozen=True, kw_only=True)
 class WinRate(ComparisonAggregator):
-    """The share of its comparisons that an item wins.
+    """The share of its comparisons that an item wins, as log-odds. A tie is half a win.
 
-    Log-odds of the share of wins; `smoothing` wins and losses are added, a tie is half a win.
+    Opponents are ignored: the order is wrong where items have opponents of different strength.
 
-    It does not ask whom an item won against: with unequal opponents the order is wrong.
+    Args:
+        smoothing: Wins and losses added to every item.
 
     >>> WinRate().name
     'win_rate'
@@ -270,5 +293,5 @@ class WinRate(ComparisonAggregator):
     smoothing: Positive = 1.0
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         return PairFit(win_rates(rows, self.smoothing))

@@ -1,4 +1,4 @@
-"""The page of a crowd that compared items: the leaderboard first."""
+"""The report page of comparisons."""
 
 from __future__ import annotations
 
@@ -27,57 +27,55 @@ from .scoring import evaluate, sentences
 from .workers import study_comparisons
 
 ENDS, TASKS, RESAMPLES = 100, 100, 300
-_AGREEMENT = (
-    "How far answers of different workers to the same pair go together. The bar is the 95 % interval over pairs."
-)
+_AGREEMENT = "Agreement between answers of different workers to the same pair. The bar is the 95 % interval over pairs."
 _HOW = (
     "A difference of 1 between two scores means that the better item wins in 73 % of the answers of a reliable worker. "
-    "An item may be at any of the places that are named; all of them hold together with the chance of the level. Items "
-    "of one group cannot be told from its first."
+    "Places are simultaneous confidence intervals of the ranks. Items of a group cannot be distinguished from its "
+    "first."
 )
 _NO_TRUTH = (
-    "Nothing is known to judge this by. --truth FILE with known pairs (left, right, winner) or known scores (item, "
-    "score) shows how right the order is."
+    "No truth is known. --truth FILE with known pairs (left, right, winner) or known scores (item, score) shows how "
+    "accurate the order is."
 )
 
 
 def comparison_page(
     votes: Votes[Comparisons], result: Result, *, truth: Any = None, blind: Result | None = None
 ) -> Sheet:
-    """All sections (see `report.render`)."""
-    look = study_comparisons(votes, result, gold=_pairs_of(votes, truth))
+    """Build all sections of the page (see `report.render`)."""
+    study = study_comparisons(votes, result, gold=_pairs_of(votes, truth))
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
     board = estimate.leaderboard().filter(pl.col("n_asked") > 0)
-    grave = [flag for flag in look.flags if flag.name != "unknown"]
-    talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
-    told = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
-    closing = " ".join(told) + f" {look.closing()}"
-    workers = fragment("flags.html.j2", notes=flag_notes(look.flags, look.meanings))
-    workers += fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])
+    serious = [flag for flag in study.flags if flag.name != "unknown"]
+    talk = {"talk": whom_to_talk_to(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
+    lines = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
+    closing = " ".join(lines) + f" {study.closing()}"
+    workers = fragment("flags.html.j2", notes=flag_notes(study.flags, study.meanings))
+    workers += fragment("tables.html.j2", tables=[_fit(table) for table in study.worker_tables(ENDS)])
     sections = [
         Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=closing)),
         Section("leaderboard", "Leaderboard", "Leaderboard",
                 leaderboard([_HOW], boards(board, titles(votes, estimate, board)))),
         Section("data", "Data", "Data and ledger", _data(votes)),
-        agreement_section(look.agreement, _AGREEMENT),
+        agreement_section(study.agreement, _AGREEMENT),
         Section("workers", "Workers", "Workers", workers),
         Section("tasks", "Pairs", "Pairs to ask again", fragment("tables.html.j2", tables=[_even(result, estimate)])),
         Section("truth", "Truth", "Against the truth", _truth(blind or result, truth)),
     ]  # fmt: skip
     tables = [
-        ("items.csv", "every item with its score and places", board),
-        ("labels.csv", "every pair and its chances", result.to_table()),
-        ("quality.csv", "every worker", look.quality),
-        ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
-        ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
+        ("items.csv", "every item with its score and ranks", board),
+        ("labels.csv", "every pair and its probabilities", result.to_table()),
+        ("quality.csv", "every worker", study.quality),
+        ("flags.csv", "every flag with its evidence", flag_table(study.flags)),
+        ("agreement.csv", "the coefficients", agreement_table(study.agreement)),
     ]
     lead = f"{count(len(votes), 'comparison')} of {count(len(board), 'item')} by {count(votes.n_workers, 'worker')}"
     return Sheet(f"{lead} in {count(votes.n_tasks, 'pair')}", sections, tables)
 
 
 def titles(votes: Votes[Comparisons], estimate: ComparisonEstimate, board: pl.DataFrame) -> dict[int, str]:
-    """What each component is called: by its topic, where all its pairs share one, else by its number."""
+    """Title of each component: the topic where all its pairs share one, else its number."""
     numbers = board["component"].unique(maintain_order=True).to_list()
     if len(numbers) == 1:
         return {numbers[0]: "All items"}
@@ -88,14 +86,14 @@ def titles(votes: Votes[Comparisons], estimate: ComparisonEstimate, board: pl.Da
         key = pl.DataFrame(
             {"task": votes.tasks.cast(pl.String), "component": estimate.component[np.maximum(estimate.left, 0)]}
         )
-        both = key.join(about.with_columns(pl.col("task").cast(pl.String)), on="task")
-        one = both.group_by("component").agg(pl.col(column).n_unique().alias("n"), pl.col(column).first())
+        labelled = key.join(about.with_columns(pl.col("task").cast(pl.String)), on="task")
+        one = labelled.group_by("component").agg(pl.col(column).n_unique().alias("n"), pl.col(column).first())
         names = {int(c) + 1: shown(name, 80) for c, n, name in one.iter_rows() if n == 1 and name is not None}
-    return {island: names.get(island, f"Component {island}") for island in numbers}
+    return {component: names.get(component, f"Component {component}") for component in numbers}
 
 
 def _pairs_of(votes: Votes[Comparisons], truth: Any) -> Any:
-    """Known pairs judge workers; known items do not."""
+    """Return the truth if it is about pairs, which is gold for the workers; None if it is about items."""
     from .fitting import pair_gold
 
     if truth is None:
@@ -114,16 +112,16 @@ def _data(votes: Votes[Comparisons]) -> Markup:
         ["items", f"{facts['items']:,}"],
         ["pairs", f"{facts['pairs']:,}"],
         ["ties", f"{facts['ties']:,}"],
-        ["left wins, ties apart", "–" if left is None else percent(left)],
+        ["left wins, without ties", "–" if left is None else percent(left)],
         ["components of compared items", f"{facts['item_components']:,}"],
     ]
-    return fragment("tables.html.j2", tables=[Table("What was said", ["", ""], rows)]) + fragment(
+    return fragment("tables.html.j2", tables=[Table("The answers", ["", ""], rows)]) + fragment(
         "ledger.html.j2", ledger=votes.ledger.to_dict()
     )
 
 
 def _even(result: Result, estimate: ComparisonEstimate) -> Table:
-    """The pairs closest to even, fewest answers first among them."""
+    """Table of the pairs closest to even; among equals those with the fewest answers first."""
     gap = np.abs(estimate.chance[:, 0] - estimate.chance[:, 1])
     order = np.lexsort((result.labels_per_task, np.where(result.labels_per_task > 0, gap, np.inf)))[:TASKS]
     table = result.to_table()[order.tolist()]
@@ -136,7 +134,7 @@ def _truth(result: Result, truth: Any) -> Markup:
     if truth is None:
         return fragment("comparisons/truth.html.j2", rows=[], about=_NO_TRUTH)
     try:
-        scores = evaluate(result, truth, told=gold_tasks(result), resamples=RESAMPLES)
+        scores = evaluate(result, truth, fit_gold=gold_tasks(result), resamples=RESAMPLES)
     except CrowdwiseError as error:
         return fragment("comparisons/truth.html.j2", rows=[], about=shown(f"{error}", 300))
     what = count(scores.n, "known item" if scores.what == "items" else "known pair")

@@ -1,61 +1,66 @@
-"""Known winners and known scores, from whatever columns a file has."""
+"""Evaluation of comparisons, facts about the votes, and tables for the terminal."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.truth import truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
-from ...evaluation.scores import Scored, Table
+from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
-from .answers import Comparisons, as_text, complete, fits, told_by
+from .answers import Comparisons, accepts, as_text, detect_columns, fill_columns, rows_of
 from .estimate import ComparisonEstimate
 from .fitting import outcomes
 from .maths.leaderboard import concordance
+from .maths.models import LEFT, TIE
 
 
 def read_truth(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Columns left, right, winner (or chosen, rejected) as a table task, label, whose label is the winning item's name
-    or "tie"; None where the columns are not these."""
-    found = told_by(frame.columns)
-    if found is None:
+    """Read columns left, right, winner (or chosen, rejected) as a table task, label.
+
+    The label is the name of the winning item or "tie". Returns None where the columns are different.
+    """
+    roles = detect_columns(frame.columns)
+    if roles is None:
         return None
-    columns = {role: frame[name] for role, name in found.items()}
-    if not fits(columns):
+    columns = {role: frame[name] for role, name in roles.items()}
+    if not accepts(columns):
         return None
     if "task" in frame.columns:
         columns["task"] = frame["task"]
     columns["worker"] = pl.Series([""] * len(frame))
-    complete(columns)
+    fill_columns(columns)
     if "chosen" in columns:
         label = as_text(columns["chosen"])
     else:
-        left, right, said = (as_text(columns[name]) for name in ("left", "right", "winner"))
-        at = outcomes(said, left, right)
+        left, right, winner = (as_text(columns[name]) for name in ("left", "right", "winner"))
+        at = outcomes(winner, left, right)
         label = pl.select(
             pl.when(pl.Series(at == 0)).then(left).when(pl.Series(at == 1)).then(right)
-            .when(pl.Series(at == 2)).then(pl.lit("tie")).otherwise(said)
+            .when(pl.Series(at == 2)).then(pl.lit("tie")).otherwise(winner)
         ).to_series()  # fmt: skip
     return pl.DataFrame({"task": as_text(columns["task"]), "label": label})
 
 
 def numbers(labels: pl.Series) -> np.ndarray | None:
-    """Labels as numbers; None where one is none."""
-    found = labels.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    return None if found.null_count() else found.to_numpy()
+    """Return labels as numbers; None where one is not a number."""
+    values = labels.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    return None if values.null_count() else values.to_numpy()
 
 
 # ----------------------------------------------------------------
-# How good are scores of items and winners of pairs, given the truth of either.
+# Evaluation of scores of items and winners of pairs against the truth of either.
 
 F8 = npt.NDArray[np.float64]
 Ends = tuple[float, float, float]
@@ -64,93 +69,88 @@ SCORES = {
     "spearman": "Spearman's rho of the items",
     "pairs_right": "pairs of items in the right order",
     "accuracy": "known pairs with the right winner",
-    "accuracy_ties": "right of three: left, right, tie",
+    "accuracy_ties": "accuracy over left, right and tie",
     "log_loss": "log-loss of the known pairs",
 }
 
 
-@dataclass(frozen=True, repr=False)
-class PairEvaluation(Scored):
-    """Scores as (value, low, high) by name. Of known items: kendall, spearman, pairs_right, within components. Of known
-    pairs: accuracy (ties left out), accuracy_ties, log_loss. `n` items or pairs are scored, as `what` says."""
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PairEvaluation(Scores):
+    """Scores as (value, low, high) by name.
 
-    n: int
+    For known items: kendall, spearman, pairs_right, within components. For known pairs: accuracy (without ties),
+    accuracy_ties, log_loss. `n` is the number of scored items or pairs, and `what` is "items" or "pairs".
+    """
+
+    NAMES: ClassVar[Mapping[str, str]] = SCORES
+    MISSING_INTERVAL: ClassVar[Mapping[str, None]] = {"low": None, "high": None}
+
     what: str
-    found: dict[str, Ends] = field(default_factory=dict)
-    truths_without_labels: int = 0
-    n_gold_left_out: int = 0
 
-    def __getattr__(self, name: str) -> float:
-        if name in SCORES and name in self.found:
-            return self.found[name][0]
-        raise AttributeError(name)
-
-    def __repr__(self) -> str:
-        return f"PairEvaluation({self.n:,} {self.what}: {'; '.join(f'{r[0]} {r[1]}' for r in self.rows())})"
+    @property
+    def unit(self) -> str:
+        """What is scored, in the singular."""
+        return self.what.removesuffix("s")
 
     def rows(self) -> list[list[str]]:
-        """Name, value and 95 % interval of every score, for people."""
-        out = []
-        for key, name in SCORES.items():
-            if key in self.found and np.isfinite(self.found[key][0]):
-                value, low, high = self.found[key]
-                out.append([name, f"{value:.4f}", "–" if np.isnan(low) else f"{low:.4f} – {high:.4f}"])
-        return out
-
-    def tables(self) -> list[Table]:
-        """Nothing more to show."""
-        return []
+        """Return name, value and 95 % interval of every score that exists as text."""
+        return [row for row in super().rows() if row[1] != "–"]
 
     def headline(self) -> dict[str, float]:
-        """What methods are compared by."""
-        first = ("kendall", "spearman", "pairs_right") if "kendall" in self.found else ("accuracy", "log_loss")
-        return {name: self.found[name][0] for name in first if name in self.found}
+        """Return the scores that methods are compared by; the first one ranks them."""
+        first = ("kendall", "spearman", "pairs_right") if "kendall" in self.scores else ("accuracy", "log_loss")
+        return {name: getattr(self, name) for name in first if name in self.scores}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        scores = {name: {"value": v, "low": lo, "high": hi} for name, (v, lo, hi) in self.found.items()}
-        rest = {"truths_without_labels": self.truths_without_labels, "n_gold_left_out": self.n_gold_left_out}
-        return {"n": self.n, "what": self.what, **scores, **rest}
+    def details(self) -> dict[str, Any]:
+        """Return what is scored, items or pairs."""
+        return {"what": self.what}
 
 
 def evaluate(
-    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+    result: Result | pl.DataFrame, truth: Any, *, fit_gold: pl.Series | None = None, resamples: int = 0, seed: int = 0
 ) -> PairEvaluation:
-    """Score a Result (or its tables task, left, right, winner, or item, score) against known pairs or known items.
+    """Score a result against known items or known pairs.
 
-    A truth with a row an item (item, score: higher is better) scores the order, one with a row a task (task, label: a
-    side, a tie or an item's name) the winners.
+    Args:
+        result: A Result, or one of its tables: task, left, right, winner, or item, score.
+        truth: One row per item (item, score: higher is better) to score the order, or one row per task (task, label: a
+            side, a tie or an item's name) to score the winners.
+        fit_gold: Tasks whose gold was used in the fit. They are left out.
+        resamples: Number of bootstrap resamples for the intervals (0: no intervals).
+        seed: Seed of the resamples.
     """
-    known = _truth(truth)
-    if isinstance(found, Result):
-        estimate = found.estimate
+    gold = _truth(truth)
+    if isinstance(result, Result):
+        estimate = result.estimate
         assert isinstance(estimate, ComparisonEstimate)
-        at, item = lookup(estimate.items, known["task"])
-        if item.sum() > lookup(found.tasks, known["task"])[1].sum():
-            return _items(estimate.score, estimate.component, known, at, item & (estimate.n_asked > 0)[at],
+        at, item = lookup(estimate.items, gold["task"])
+        if item.sum() > lookup(result.tasks, gold["task"])[1].sum():
+            return _items(estimate.score, estimate.component, gold, at, item & (estimate.n_asked > 0)[at],
                           resamples, seed)  # fmt: skip
         sides = tuple(estimate._named(side) for side in (estimate.left, estimate.right))
-        return _pairs(found.tasks, sides, estimate.chance, known, told, resamples, seed)
-    if "item" in found.columns and "score" in found.columns:
-        at, item = lookup(found["item"], known["task"])
-        group = found["component"].cast(pl.Int64).to_numpy() if "component" in found.columns else np.zeros(len(found))
-        return _items(_floats(found["score"]), group, known, at, item, resamples, seed)
+        return _pairs(result.tasks, sides, estimate.chance, gold, fit_gold, resamples, seed)
+    if "item" in result.columns and "score" in result.columns:
+        at, item = lookup(result["item"], gold["task"])
+        group = (
+            result["component"].cast(pl.Int64).to_numpy() if "component" in result.columns else np.zeros(len(result))
+        )
+        return _items(_floats(result["score"]), group, gold, at, item, resamples, seed)
     for name in ("task", "left", "right"):
-        if name not in found.columns:
-            raise DataError(f"the table has no column {name!r}; it has {', '.join(found.columns)}")
-    if not lookup(found["task"], known["task"])[1].any():
-        known = _winners(found, known)
-    return _pairs(found["task"], (found["left"], found["right"]), _chances(found), known, told, resamples, seed)
+        if name not in result.columns:
+            raise DataError(f"the table has no column {name!r}; it has {', '.join(result.columns)}")
+    if not lookup(result["task"], gold["task"])[1].any():
+        gold = _winners(result, gold)
+    return _pairs(result["task"], (result["left"], result["right"]), _chances(result), gold, fit_gold, resamples, seed)
 
 
-def _winners(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Known items as known winners of the pairs of a table; the truth as it was where its items are not these."""
-    score = dict(zip(known["task"].cast(pl.String).to_list(), known["label"].to_list(), strict=True))
-    true = {name: float(each) for name, each in score.items()} if numbers(known["label"]) is not None else {}
-    rows = zip(*(found[name].cast(pl.String).to_list() for name in ("task", "left", "right")), strict=True)
+def _winners(table: pl.DataFrame, gold: pl.DataFrame) -> pl.DataFrame:
+    """Turn known items into known winners of the pairs of a table; unchanged where the items do not match."""
+    score = dict(zip(gold["task"].cast(pl.String).to_list(), gold["label"].to_list(), strict=True))
+    true = {name: float(label) for name, label in score.items()} if numbers(gold["label"]) is not None else {}
+    rows = zip(*(table[name].cast(pl.String).to_list() for name in ("task", "left", "right")), strict=True)
     won = [(task, "tie" if true[one] == true[two] else "left" if true[one] > true[two] else "right")
            for task, one, two in rows if one in true and two in true]  # fmt: skip
-    return pl.DataFrame(won, schema=["task", "label"], orient="row") if won else known
+    return pl.DataFrame(won, schema=["task", "label"], orient="row") if won else gold
 
 
 def _truth(truth: Any) -> pl.DataFrame:
@@ -166,30 +166,32 @@ def _truth(truth: Any) -> pl.DataFrame:
     return truth_table(truth)
 
 
-def _items(score: F8, group: Any, known: pl.DataFrame, at: Any, item: Any, resamples: int, seed: int) -> PairEvaluation:
-    true = numbers(known["label"])
+def _items(score: F8, group: Any, gold: pl.DataFrame, at: Any, item: Any, resamples: int, seed: int) -> PairEvaluation:
+    true = numbers(gold["label"])
     if true is None:
-        raise DataError("the truth of an item must be a number, its score: higher is better")
+        raise DataError("the truth of an item must be a number, its score (higher is better)")
     if int(item.sum()) < 2:
-        raise DataError("fewer than two items of the truth were compared here; do the names match?")
+        raise DataError("fewer than two items of the truth were compared in these votes; do the names match?")
     rows = at[item]
-    got = concordance(score[rows], true[item], np.asarray(group)[rows].astype(np.int64), resamples, seed)
-    scores = {"kendall": got.kendall, "spearman": got.spearman, "pairs_right": got.pairs_right}
-    return PairEvaluation(int(item.sum()), "items", scores, int((~item).sum()))
+    agreement = concordance(score[rows], true[item], np.asarray(group)[rows].astype(np.int64), resamples, seed)
+    scores = {"kendall": agreement.kendall, "spearman": agreement.spearman, "pairs_right": agreement.pairs_right}
+    return PairEvaluation(
+        n=int(item.sum()), what="items", **values_and_intervals(scores), truths_without_labels=int((~item).sum())
+    )
 
 
 def _pairs(
-    tasks: pl.Series, sides: Any, chance: F8, known: pl.DataFrame, told: Any, resamples: int, seed: int
+    tasks: pl.Series, sides: Any, chance: F8, gold: pl.DataFrame, fit_gold: Any, resamples: int, seed: int
 ) -> PairEvaluation:
-    at, here = lookup(tasks, known["task"])
-    if not here.any():
-        raise DataError("none of the tasks or items in the truth is known here; do the ids match?")
-    gone = here & among(known["task"], told)
-    fair = here & ~gone
-    if not fair.any():
-        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
-    rows = at[fair]
-    label = known["label"].filter(pl.Series(fair))
+    at, is_known = lookup(tasks, gold["task"])
+    if not is_known.any():
+        raise DataError("none of the tasks or items in the truth occurs in the result; do the ids match?")
+    used_in_fit = is_known & among(gold["task"], fit_gold)
+    is_scored = is_known & ~used_in_fit
+    if not is_scored.any():
+        raise DataError(ALL_GOLD.format(n=int(used_in_fit.sum())))
+    rows = at[is_scored]
+    label = gold["label"].filter(pl.Series(is_scored))
     true = outcomes(label, sides[0].gather(rows), sides[1].gather(rows))
     if (true < 0).any():
         bad = int(np.flatnonzero(true < 0)[0])
@@ -204,8 +206,11 @@ def _pairs(
     terms = {"accuracy": hit.astype(np.float64), "log_loss": loss}
     if (~decided).any():
         terms["accuracy_ties"] = (p.argmax(axis=1) == true).astype(np.float64)
-    scores = {name: _mean(each, resamples, seed) for name, each in terms.items() if len(each)}
-    return PairEvaluation(len(rows), "pairs", scores, int((~here).sum()), int(gone.sum()))
+    scores = {name: _mean(values, resamples, seed) for name, values in terms.items() if len(values)}
+    return PairEvaluation(
+        n=len(rows), what="pairs", **values_and_intervals(scores), truths_without_labels=int((~is_known).sum()),
+        n_gold_left_out=int(used_in_fit.sum()),
+    )  # fmt: skip
 
 
 def _mean(values: F8, resamples: int, seed: int) -> Ends:
@@ -224,32 +229,58 @@ def _floats(values: pl.Series) -> F8:
         raise DataError(f"the column {values.name} must hold numbers") from error
 
 
-def _chances(found: pl.DataFrame) -> F8:
-    if {"p_left", "p_right"} <= set(found.columns):
-        tie = _floats(found["p_tie"]) if "p_tie" in found.columns else np.zeros(len(found))
-        return np.stack([_floats(found["p_left"]), _floats(found["p_right"]), tie], axis=1)
-    if "winner" not in found.columns:
+def _chances(table: pl.DataFrame) -> F8:
+    if {"p_left", "p_right"} <= set(table.columns):
+        tie = _floats(table["p_tie"]) if "p_tie" in table.columns else np.zeros(len(table))
+        return np.stack([_floats(table["p_left"]), _floats(table["p_right"]), tie], axis=1)
+    if "winner" not in table.columns:
         raise DataError("the table has no column 'winner'")
-    at = outcomes(found["winner"], found["left"], found["right"])
+    at = outcomes(table["winner"], table["left"], table["right"])
     return np.eye(3)[np.maximum(at, 0)]
 
 
 # ----------------------------------------------------------------
-# Results of comparisons for people: the leaderboard, who cannot be told apart, and the workers.
+# Facts about the votes
+
+
+def describe(votes: Votes[Comparisons]) -> dict[str, Any]:
+    """Describe the votes: items, pairs, ties, how often left wins, components of compared items, agreement."""
+    answers, rows = votes.answers, rows_of(votes)
+    decided = answers.outcome != TIE
+    components = rows.component[rows.asked > 0]
+    outcome = np.where(answers.left <= answers.right, answers.outcome, np.array([1, 0, 2])[answers.outcome])
+    counts = np.zeros((votes.n_tasks, 3))
+    np.add.at(counts, (votes.task, outcome), 1.0)
+    n = counts.sum(axis=1)
+    pairs = float((n * (n - 1)).sum())
+    return {
+        **common(votes),
+        "items": len(answers.items),
+        "pairs": len(rows.pairs[0]),
+        "ties": int((~decided).sum()),
+        "left_wins": float((answers.outcome[decided] == LEFT).mean()) if decided.any() else None,
+        "item_components": len(np.unique(components)),
+        "largest_component": int((rows.component[rows.asked > 0] == 0).sum()),
+        "pairwise_agreement": float((counts * (counts - 1)).sum()) / pairs if pairs else None,
+    }
+
+
+# ----------------------------------------------------------------
+# Leaderboards and workers for the terminal.
 
 Row = list[str]
-# Rows of a leaderboard on the terminal, and islands that are named one by one.
-TOP, ISLANDS = 20, 5
+# Rows of a leaderboard on the terminal, and components that get one.
+TOP, COMPONENTS = 20, 5
 
 
 def leaderboard_rows(table: pl.DataFrame) -> list[Row]:
-    """Place, item, score, interval and places of each row."""
+    """Format the rows: place, item, score, interval, ranks, group and number of answers."""
     out = []
     for i, row in enumerate(table.iter_rows(named=True), 1):
-        known = row["se"] is not None and np.isfinite(row["se"])
-        between = f"{row['low']:.2f} – {row['high']:.2f}" if known else "–"
-        places = f"{row['rank_low']} – {row['rank_high']}" if known else "–"
-        group = str(row["group"]) if known else "–"
+        has_interval = row["se"] is not None and np.isfinite(row["se"])
+        between = f"{row['low']:.2f} – {row['high']:.2f}" if has_interval else "–"
+        places = f"{row['rank_low']} – {row['rank_high']}" if has_interval else "–"
+        group = str(row["group"]) if has_interval else "–"
         out.append(
             [str(i), str(row["item"])[:60], f"{row['score']:.3f}", between, places, group, f"{row['n_asked']:,}"]
         )
@@ -259,37 +290,37 @@ def leaderboard_rows(table: pl.DataFrame) -> list[Row]:
 HEADER = ["", "item", "score", "interval", "places", "group", "answers"]
 
 
-def leaderboards(estimate: ComparisonEstimate, limit: int = TOP, islands: int = ISLANDS) -> list[Table]:
-    """One table for each of the largest islands."""
+def leaderboards(estimate: ComparisonEstimate, limit: int = TOP, components: int = COMPONENTS) -> list[Table]:
+    """Return one table for each of the largest components."""
     board = estimate.leaderboard().filter(pl.col("n_asked") > 0)
     out = []
-    for island in board["component"].unique().sort().head(islands).to_list():
-        own = board.filter(pl.col("component") == island)
+    for component in board["component"].unique().sort().head(components).to_list():
+        members = board.filter(pl.col("component") == component)
         many = board["component"].n_unique() > 1
-        title = "Leaderboard" + (f", component {island}" if many else "")
-        title += f" (the first {limit} of {len(own):,})" if len(own) > limit else ""
-        out.append(Table(title, HEADER, leaderboard_rows(own.head(limit))))
+        title = "Leaderboard" + (f", component {component}" if many else "")
+        title += f" (the first {limit} of {len(members):,})" if len(members) > limit else ""
+        out.append(Table(title, HEADER, leaderboard_rows(members.head(limit))))
     return out
 
 
 def sentences(votes: Votes[Comparisons], result: Result) -> list[str]:
-    """Who leads, who cannot be told from them, and on how many islands the items lie."""
+    """Summarize the leading items, the components and ties in sentences."""
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
     board = estimate.leaderboard().filter(pl.col("n_asked") > 0)
     if not len(board):
         return ["no items were compared"]
-    islands = board["component"].n_unique()
+    components = board["component"].n_unique()
     first = board.filter(pl.col("component") == board["component"][0])
-    out = [_lead(first, result, "" if islands == 1 else f" of the largest component ({len(first):,} items)")]
-    if islands > 1:
+    out = [_lead(first, result, "" if components == 1 else f" of the largest component ({len(first):,} items)")]
+    if components > 1:
         out.append(
-            f"the {len(board):,} items fall into {islands:,} components that were never compared with each other: "
-            "scores and places hold within a component only"
+            f"the {len(board):,} items form {components:,} components that were never compared with each other: "
+            "scores and ranks hold within a component only"
         )
     ties = int((votes.answers.outcome == 2).sum())
     if ties == len(votes):
-        out.append("every answer is a tie: nothing tells the items apart")
+        out.append("every answer is a tie: the items cannot be distinguished")
     return out
 
 
@@ -302,39 +333,39 @@ def _lead(first: pl.DataFrame, result: Result, of: str) -> str:
     top = first.filter(pl.col("group") == 1)["item"].to_list()
     level = 100 * float(result.params.get("level", 0.95))
     if len(top) == 1:
-        return f"{best} leads{of}, surely ahead of all others ({level:.0f} %, all pairs at once)"
+        return f"{best} leads{of}, significantly ahead of all others ({level:.0f} %, all pairs at once)"
     names = ", ".join(str(name)[:40] for name in top[:4]) + (f" and {len(top) - 4:,} more" if len(top) > 4 else "")
-    return f"the first {len(top):,}{of} cannot be told apart: {names} ({level:.0f} %, all pairs at once)"
+    return f"the first {len(top):,}{of} cannot be distinguished: {names} ({level:.0f} %, all pairs at once)"
 
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
-    """By the ends of their reliabilities' intervals, those without answers left out."""
-    picture: Any = result.picture
-    heard = np.flatnonzero(result.labels_per_worker > 0)
-    best = heard[np.argsort(-np.nan_to_num(picture.reliability_low[heard]), kind="stable")]
-    some = best if len(best) <= 2 * limit else np.concatenate([best[:limit], _worst(picture, heard, limit)])
-    names = result.workers.gather(some).to_list()
+    """Header and rows of the best and the worst workers, by the ends of the intervals of their reliability."""
+    summary: Any = result.worker_summary
+    answered = np.flatnonzero(result.labels_per_worker > 0)
+    best = answered[np.argsort(-np.nan_to_num(summary.reliability_low[answered]), kind="stable")]
+    selected = best if len(best) <= 2 * limit else np.concatenate([best[:limit], _worst(summary, answered, limit)])
+    names = result.workers.gather(selected).to_list()
     rows = [
         [
             str(name),
             f"{result.labels_per_worker[w]:,}",
-            f"{picture.reliability[w]:.3f}",
-            f"{picture.reliability_low[w]:.3f} – {picture.reliability_high[w]:.3f}",
-            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (picture.slope, picture.position)),
+            f"{summary.reliability[w]:.3f}",
+            f"{summary.reliability_low[w]:.3f} – {summary.reliability_high[w]:.3f}",
+            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (summary.slope, summary.position)),
         ]
-        for name, w in zip(names, some.tolist(), strict=True)
+        for name, w in zip(names, selected.tolist(), strict=True)
     ]
-    if len(some) < len(best):
+    if len(selected) < len(best):
         rows.insert(limit, ["…"] + [""] * 5)
     return ["worker", "answers", "reliability", "95 % interval", "slope", "position"], rows
 
 
-def _worst(picture: Any, heard: Any, limit: int) -> Any:
-    return heard[np.argsort(-np.nan_to_num(picture.reliability_high[heard]), kind="stable")][-limit:]
+def _worst(summary: Any, answered: Any, limit: int) -> Any:
+    return answered[np.argsort(-np.nan_to_num(summary.reliability_high[answered]), kind="stable")][-limit:]
 
 
 def show(result: Result) -> tuple[str, list[Table]]:
-    """The leaderboard; the pairs that are closest to even."""
+    """Return a summary, the leaderboards and the pairs closest to even."""
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
     even = np.where(result.labels_per_task > 0, np.abs(estimate.chance[:, 0] - estimate.chance[:, 1]), np.inf)
@@ -345,19 +376,19 @@ def show(result: Result) -> tuple[str, list[Table]]:
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], list[str]]:  # noqa: ARG001
-    """Rows for the table of sizes, tables, and advice."""
+    """Return rows for the table of sizes, further tables, and advice."""
     agreement, left = facts["pairwise_agreement"], facts["left_wins"]
     rows = [
         ["items", f"{facts['items']:,}"],
         ["pairs of items", f"{facts['pairs']:,}"],
         ["ties", f"{facts['ties']:,}"],
-        ["left wins (ties apart)", "–" if left is None else f"{left:.1%}"],
+        ["left wins (without ties)", "–" if left is None else f"{left:.1%}"],
         ["components of compared items", f"{facts['item_components']:,} (largest {facts['largest_component']:,})"],
-        ["two answers to a task agree", "–" if agreement is None else f"{agreement:.1%}"],
+        ["agreement of two answers to a task", "–" if agreement is None else f"{agreement:.1%}"],
     ]
     advice = []
     if facts["item_components"] > 1:
-        advice.append("items of different components were never compared: their scores say nothing of each other")
+        advice.append("items of different components were never compared: their scores are not comparable")
     if left is not None and facts["annotations"] >= 50 and abs(left - 0.5) > 0.15:
-        advice.append(f"left wins {left:.0%} of the decided answers: were the sides drawn at random?")
+        advice.append(f"left wins {left:.0%} of the answers without ties: were the sides drawn at random?")
     return rows, [], advice

@@ -1,4 +1,4 @@
-"""Estimates of numbers with intervals, and workers as biases, spreads and slopes."""
+"""Estimates of numbers with intervals, and the workers' biases, spreads and slopes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class NumberEstimate(Estimate):
-    """value[task, part] with variance and an interval low..high, NaN where the method has none.
+    """Estimated numbers with their variances and intervals; NaN where the method has none.
 
-    `parts` names the parts of an answer that has several; the only one has the name "".
+    Args:
+        value: value[task, part].
+        variance: Variance of each estimate.
+        low: Lower end of each interval.
+        high: Upper end of each interval.
+        parts: Names of the parts of an answer; "" where there is only one.
     """
 
     kind: ClassVar[str] = "numbers"
@@ -40,7 +45,7 @@ class NumberEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> NumberEstimate:  # noqa: ARG003
-        """From a run folder."""
+        """Restore the estimate from the arrays of a run folder."""
         assert names is not None
         return cls(**{name: arrays[name] for name in cls.rules}, parts=names)
 
@@ -49,17 +54,17 @@ class NumberEstimate(Estimate):
 
     @property
     def mean(self) -> F8:
-        """The estimates: one number a task, or a row of them where answers have several parts."""
+        """Estimates: one number per task, or mean[task, part] where answers have several parts."""
         return self.value[:, 0] if self.value.shape[1] == 1 else self.value
 
     @property
     def sd(self) -> F8:
-        """Their standard deviations, shaped like `mean`."""
+        """Standard deviations of the estimates, in the shape of `mean`."""
         sd = np.sqrt(self.variance)
         return sd[:, 0] if sd.shape[1] == 1 else sd
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """value, low, high, sd (with the part's name where there are several), n_labels."""
+        """Return the columns value, low, high, sd (suffixed with the part where there are several) and n_labels."""
         columns: dict[str, Any] = {}
         for j, part in enumerate(self.parts.to_list()):
             end = f"_{part}" if part else ""
@@ -74,17 +79,17 @@ class NumberEstimate(Estimate):
     without_labels: ClassVar[str] = "mean of all estimates"
 
     def facts(self) -> dict[str, Any]:
-        """The parts, and how wide the intervals are."""
+        """Return the parts and the mean width of their intervals."""
         width = self.high - self.low
         wide = [None if np.isnan(w).all() else float(np.nanmean(w)) for w in width.T] if width.size else []
         return {"parts": self.parts.to_list(), "mean_interval_width": wide}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """value, or value_<part>."""
+        """Return the names of the answer columns: value, or value_<part>."""
         return tuple(f"value_{part}" if part else "value" for part in self.parts.to_list())
 
     def summary(self) -> str:
-        """Range of the estimates."""
+        """Describe the range of the estimates."""
         if not self.value.size:
             return "no numbers"
         parts = f"{len(self.parts)} parts, " if len(self.parts) > 1 else ""
@@ -92,15 +97,22 @@ class NumberEstimate(Estimate):
 
 
 @dataclass(frozen=True, eq=False)
-class NumberWorkers(WorkerPicture):
-    """bias[worker, part] (said minus true), spread (sd of what is left), slope (1: their scale is the crowd's), and
-    weight, their say relative to the average worker's."""
+class NumberWorkers(WorkerSummary):
+    """Quality of the workers, each [worker, part].
+
+    Args:
+        bias: Mean of answer minus truth.
+        spread: Standard deviation of the residuals.
+        slope: Scale of the worker relative to the crowd; 1 is the same scale.
+        weight: Weight relative to the average worker.
+        parts: Names of the parts of an answer.
+    """
 
     rules: ClassVar[Rules] = {
         "bias": ("mk", "f", "finite"),
         "spread": ("mk", "f", "amounts"),
         "slope": ("mk", "f", "finite"),
-        "weight": ("mk", "f", "finite"),  # below 0: their scale is upside down
+        "weight": ("mk", "f", "finite"),  # negative: the worker uses the scale upside down
     }
     needed: ClassVar[tuple[str, ...]] = ("bias", "spread", "slope", "weight")
 
@@ -112,11 +124,11 @@ class NumberWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> NumberWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore the worker summary from the arrays of a run folder."""
         assert names is not None
         return cls(**{name: arrays[name] for name in cls.rules}, parts=names)
 
     def table(self) -> dict[str, Any]:
-        """bias, spread, slope, weight, with the part's name where there are several."""
+        """Return the columns bias, spread, slope and weight (suffixed with the part where there are several)."""
         ends = [f"_{part}" if part else "" for part in self.parts.to_list()]
         return {f"{name}{end}": getattr(self, name)[:, j] for j, end in enumerate(ends) for name in self.rules}

@@ -1,4 +1,4 @@
-"""Known values of some tasks."""
+"""Base class of the methods for numbers, gold values, and the model behind a result."""
 
 from __future__ import annotations
 
@@ -24,66 +24,65 @@ from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ..classes.methods.infer import Policy, refuse_strangers
+from .answers import Numbers, detect_columns, number_votes
 from .estimate import NumberEstimate, NumberWorkers
-from .kind import Numbers, number_votes, told_by
 from .maths.apply import apply, row_loglik, without_own
 from .maths.intervals import LEAST_GOLD, Rescaled, gaussian_interval, gold_scale, interval
-from .maths.rows import Fit, Linear, Rows
+from .maths.rows import Linear, NumberFit, NumberRows
 
 F8 = npt.NDArray[np.float64]
 
 
 def number_truth(truth: Any, parts: tuple[str, ...]) -> pl.DataFrame:
-    """Any way to write down truths as a table task, value[_<part>]..., as numbers."""
+    """Convert truths in any accepted form to a table task, value[_<part>]... of numbers."""
     names = [f"value_{part}" if part else "value" for part in parts]
-    table = truth_table(truth, names, like=("value", "label"))
+    table = truth_table(truth, names, aliases=("value", "label"))
     for name in names:
         numbers = table[name].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         bad = table.filter(numbers.is_null() | ~numbers.is_finite().fill_null(False))
         if len(bad):
             raise DataError(
-                f"the truth of task {quote([bad['task'][0]])} is {quote([bad[name][0]])}, which is no number"
+                f"the truth of task {quote([bad['task'][0]])} is {quote([bad[name][0]])}, which is not a number"
             )
         table = table.with_columns(numbers.alias(name))
     return table
 
 
 def number_gold(gold: Any, votes: Votes[Numbers]) -> F8 | None:
-    """gold[task, part], NaN where it is not known; tasks that nobody answered are left out with a warning."""
+    """Return gold[task, part], NaN where unknown. Gold of tasks without answers is dropped with a warning."""
     if gold is None:
         return None
     parts = votes.answers.parts
     table = number_truth(gold, parts)
-    task, known = place_gold(table, votes.tasks)
+    task, matched = place_gold(table, votes.tasks)
     out = np.full((votes.n_tasks, len(parts)), np.nan)
-    out[task[known]] = table.drop("task").to_numpy()[known]
+    out[task[matched]] = table.drop("task").to_numpy()[matched]
     return out
 
 
 # ----------------------------------------------------------------
-# A fit of numbers as named arrays, for a run folder, and back: what a stranger may have changed is looked at.
+# Fits as named arrays in a run folder. Loaded arrays are validated: the folder may have been edited.
 
-# Arrays of a fit that are not in the result's own tables; those by worker have a row each.
+# Fields of a fit with one entry per worker.
 _BY_WORKER = ("bias", "spread", "slope", "weight")
-_LEFT_OUT = ("mean", "variance", "trace")
 
 
-def pack(fits: Sequence[Fit]) -> dict[str, Any]:
-    """fit.<part>.<name> -> array or number."""
+def pack(fits: Sequence[NumberFit]) -> dict[str, Any]:
+    """Flatten fits to a mapping of fit.<part>.<name> to an array or number."""
     out: dict[str, Any] = {}
     for j, fit in enumerate(fits):
         _pack(fit, f"fit.{j}", out)
     return out
 
 
-def _pack(fit: Fit, at: str, out: dict[str, Any]) -> None:
+def _pack(fit: NumberFit, at: str, out: dict[str, Any]) -> None:
     out[f"{at}.method"] = fit.method
     for name in _BY_WORKER:
         out[f"{at}.{name}"] = np.asarray(getattr(fit, name))
     for name, value in fit.extra.items():
         if name == "members":
-            for member, own in value.items():
-                _pack(own, f"{at}.members.{member}", out)
+            for member, member_fit in value.items():
+                _pack(member_fit, f"{at}.members.{member}", out)
         elif isinstance(value, Linear):
             for part in fields(Linear):
                 out[f"{at}.linear.{part.name}"] = _plain(getattr(value, part.name))
@@ -91,33 +90,37 @@ def _pack(fit: Fit, at: str, out: dict[str, Any]) -> None:
             out[f"{at}.{name}"] = _plain(value)
 
 
-def unpack(extra: Mapping[str, Any], n_parts: int, n_workers: int) -> list[Fit]:
-    """The fits again; raises DataError where something is missing or no longer what it was."""
+def unpack(extra: Mapping[str, Any], n_parts: int, n_workers: int) -> list[NumberFit]:
+    """Restore fits from `pack`; raise DataError where arrays are missing or damaged."""
     try:
         return [_unpack(extra, f"fit.{j}", n_workers) for j in range(n_parts)]
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"what the method has learnt is damaged or was not saved ({error})") from error
+        raise DataError(f"the fitted parameters are damaged or were not saved ({error})") from error
 
 
-def _unpack(extra: Mapping[str, Any], at: str, n_workers: int) -> Fit:
-    here = {name.removeprefix(f"{at}."): value for name, value in extra.items() if name.startswith(f"{at}.")}
-    own = {name: _checked(value, name) for name, value in here.items() if not name.startswith("members.")}
-    table = {name: own.pop(name) for name in _BY_WORKER}
+def _unpack(extra: Mapping[str, Any], at: str, n_workers: int) -> NumberFit:
+    entries = {name.removeprefix(f"{at}."): value for name, value in extra.items() if name.startswith(f"{at}.")}
+    values_by_name = {name: _checked(value, name) for name, value in entries.items() if not name.startswith("members.")}
+    table = {name: values_by_name.pop(name) for name in _BY_WORKER}
     for name, values in table.items():
         if values.shape != (n_workers,):
             raise ValueError(f"{name} has shape {values.shape}")
-    method = str(own.pop("method"))
-    linear = {name.removeprefix("linear."): own.pop(name) for name in [*own] if name.startswith("linear.")}
+    method = str(values_by_name.pop("method"))
+    linear = {
+        name.removeprefix("linear."): values_by_name.pop(name)
+        for name in [*values_by_name]
+        if name.startswith("linear.")
+    }
     if linear:
         if any(linear[name].shape != (n_workers,) for name in ("a", "b", "c", "doubt")):
-            raise ValueError("its tables have other workers")
+            raise ValueError("its tables do not match the workers")
         linear["empty"] = tuple(np.asarray(linear["empty"], dtype=np.float64).tolist())
-        own["linear"] = Linear(**linear)
-    members = list(dict.fromkeys(name.split(".")[1] for name in here if name.startswith("members.")))
+        values_by_name["linear"] = Linear(**linear)
+    members = list(dict.fromkeys(name.split(".")[1] for name in entries if name.startswith("members.")))
     if members:
-        own["members"] = {name: _unpack(extra, f"{at}.members.{name}", n_workers) for name in members}
-    nothing = np.empty(0)
-    return Fit(method, nothing, nothing, extra=own, **table)
+        values_by_name["members"] = {name: _unpack(extra, f"{at}.members.{name}", n_workers) for name in members}
+    empty = np.empty(0)
+    return NumberFit(method, empty, empty, extra=values_by_name, **table)
 
 
 def _plain(value: Any) -> Any:
@@ -135,19 +138,19 @@ def _checked(value: Any, name: str) -> Any:
         array: npt.NDArray[Any] = value
         return array
     if not isinstance(value, int | float | str | bool):
-        raise ValueError(f"{name} is no number")
+        raise ValueError(f"{name} is not a number")
     return value
 
 
 # ----------------------------------------------------------------
-# What every method for numbers shares: checks, gold, one fit for each part of the answers, intervals, the Result.
+# Base class of the methods: validation, gold, one fit per part of the answers, intervals, and the Result.
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """One part of the answers: its fit, the intervals, and what gold says of them."""
+class PartFit:
+    """Fit of one part of the answers with its intervals and their calibration on gold."""
 
-    fit: Fit
+    fit: NumberFit
     low: F8
     high: F8
     scale: Rescaled | None
@@ -155,7 +158,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberAggregator(Method):
-    """A method for numbers. `level` is the chance that an interval is meant to hold the truth."""
+    """Base class of the methods for numbers.
+
+    Args:
+        level: Nominal coverage of the intervals.
+    """
 
     takes: ClassVar[str] = "numbers"
     level: Share = 0.9
@@ -169,61 +176,86 @@ class NumberAggregator(Method):
         n_shards: int = 1,
         callback: Callback | None = None,  # noqa: ARG002
     ) -> Result:
-        """Estimates, intervals and workers' biases of these votes, or of a table task, worker, value.
+        """Estimate the values with intervals and the quality of the workers from votes.
 
-        `gold` is the known value of some tasks (a mapping or a table task, value): it stays put and teaches, and from
-        ten of them on it sets the width of the intervals; `extra["gold_check"]` says how often they hold the truth.
+        Args:
+            votes: Votes of numbers, or a table task, worker, value.
+            gold: Known values of some tasks: a mapping or a table task, value. They are held fixed and inform the
+                worker estimates. Ten or more also calibrate the width of the intervals; `extra["gold_check"]` reports
+                the measured coverage.
+            prior: Not supported.
+            n_shards: Number of shards that methods with the capability `shard` split the rows into.
+            callback: Ignored.
+
+        Returns:
+            The result.
+
+        Raises:
+            ParameterError: `prior` is given.
+            DataError: The votes or the gold cannot be used.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
         votes = as_numbers(votes)
-        known = number_gold(gold, votes)
-        golds = [None if known is None else known[:, j] for j in range(len(votes.answers.parts))]
-        found = [self._part(rows, own, n_shards) for rows, own in zip(rows_of(votes), golds, strict=True)]
-        fits = [part.fit for part in found]
+        gold_values = number_gold(gold, votes)
+        golds = [None if gold_values is None else gold_values[:, j] for j in range(len(votes.answers.parts))]
+        part_fits = [
+            self._part(rows, part_gold, n_shards) for rows, part_gold in zip(rows_of(votes), golds, strict=True)
+        ]
+        fits = [part.fit for part in part_fits]
         self.warn_unless_settled(all(fit.converged for fit in fits), max(fit.n_iter for fit in fits))
-        result = self._result(votes, found, known)
-        if known is None:
+        result = self._result(votes, part_fits, gold_values)
+        if gold_values is None:
             return result
-        return replace(result, extra={**result.extra, "gold_check": self._check(votes, known, found, n_shards)})
+        return replace(
+            result, extra={**result.extra, "gold_check": self._check(votes, gold_values, part_fits, n_shards)}
+        )
 
     @abstractmethod
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:
-        """The method itself, for one part of the answers."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:
+        """Fit the method to one part of the answers."""
 
-    def _part(self, rows: Rows, gold: F8 | None, n_shards: int) -> Part:
+    def _part(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> PartFit:
         try:
             fit = self.solve(rows, gold, n_shards)
             scale = None
             if gold is not None:
-                scale = gold_scale(lambda some, left: self.solve(some, left, n_shards), rows, gold, self.level)
+                scale = gold_scale(
+                    lambda gold_rows, training_gold: self.solve(gold_rows, training_gold, n_shards),
+                    rows,
+                    gold,
+                    self.level,
+                )
             low, high = interval(fit, gold, scale, self.level)
         except ValueError as error:
             raise DataError(str(error)) from error
-        return Part(fit, low, high, scale)
+        return PartFit(fit, low, high, scale)
 
-    def _check(self, votes: Votes[Numbers], known: F8, found: Sequence[Part], n_shards: int) -> dict[str, Any]:
-        """What the checked tasks say of the intervals, and of those of a fit without gold."""
+    def _check(
+        self, votes: Votes[Numbers], gold_values: F8, part_fits: Sequence[PartFit], n_shards: int
+    ) -> dict[str, Any]:
+        """Coverage of the intervals on gold tasks, for this fit and for a fit without gold."""
         answered = votes.labels_per_task > 0
-        mine = answered & ~np.isnan(known).any(axis=1)
-        scales = [part.scale for part in found if part.scale is not None]
-        if len(scales) < len(found):
-            few = f"{int(mine.sum())} checked tasks are too few to measure intervals; {LEAST_GOLD} or more will do"
-            return {"n": int(mine.sum()), "reason": few}
-        held, before = [], []
+        checked = answered & ~np.isnan(gold_values).any(axis=1)
+        scales = [part.scale for part in part_fits if part.scale is not None]
+        if len(scales) < len(part_fits):
+            n = int(checked.sum())
+            reason = f"{n} checked tasks are too few to measure the intervals; at least {LEAST_GOLD} are needed"
+            return {"n": int(checked.sum()), "reason": reason}
+        covered, before = [], []
         for j, rows in enumerate(rows_of(votes)):
-            blind = self.solve(rows, None, n_shards)
-            low, high = interval(blind, None, None, self.level)
-            inside = (low <= known[:, j]) & (known[:, j] <= high)
-            held.append(int(inside[mine].sum()))
+            fit = self.solve(rows, None, n_shards)
+            low, high = interval(fit, None, None, self.level)
+            inside = (low <= gold_values[:, j]) & (gold_values[:, j] <= high)
+            covered.append(int(inside[checked].sum()))
             half = (high - low)[answered] / 2
             before.append(float(half.mean()) if np.isfinite(half).any() else None)
-        ends = {"low": min(scale.low for scale in scales), "high": max(scale.high for scale in scales)}
-        own = {"factor": [scale.factor for scale in scales], "shared": [scale.shared for scale in scales]}
-        return {"n": int(mine.sum()), "held": held, "before": before, **ends, **own}
+        coverage = {"low": min(scale.low for scale in scales), "high": max(scale.high for scale in scales)}
+        factors = {"factor": [scale.factor for scale in scales], "shared": [scale.shared for scale in scales]}
+        return {"n": int(checked.sum()), "held": covered, "before": before, **coverage, **factors}
 
-    def _result(self, votes: Votes[Numbers], found: Sequence[Part], known: F8 | None) -> Result:
-        fits = [part.fit for part in found]
+    def _result(self, votes: Votes[Numbers], part_fits: Sequence[PartFit], gold_values: F8 | None) -> Result:
+        fits = [part.fit for part in part_fits]
         parts = pl.Series("part", list(votes.answers.parts))
 
         def stack(name: str) -> F8:
@@ -238,14 +270,14 @@ class NumberAggregator(Method):
             estimate=NumberEstimate(
                 value=stack("mean"),
                 variance=stack("variance"),
-                low=np.stack([part.low for part in found], axis=1),
-                high=np.stack([part.high for part in found], axis=1),
+                low=np.stack([part.low for part in part_fits], axis=1),
+                high=np.stack([part.high for part in part_fits], axis=1),
                 parts=parts,
             ),
-            picture=NumberWorkers(stack("bias"), stack("spread"), stack("slope"), stack("weight"), parts),
+            worker_summary=NumberWorkers(stack("bias"), stack("spread"), stack("slope"), stack("weight"), parts),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
-            gold=None if known is None else np.asarray(~np.isnan(known).any(axis=1)),
+            gold=None if gold_values is None else np.asarray(~np.isnan(gold_values).any(axis=1)),
             trace=first.trace,
             stage=np.asarray(first.extra.get("stage", np.zeros(len(first.trace))), dtype=np.int64),
             n_iter=max(fit.n_iter for fit in fits),
@@ -255,33 +287,35 @@ class NumberAggregator(Method):
         )
 
 
-def rows_of(votes: Votes[Numbers]) -> list[Rows]:
-    """The rows of each part of the answers."""
+def rows_of(votes: Votes[Numbers]) -> list[NumberRows]:
+    """Return the rows of each part of the answers."""
     value = votes.answers.value
     return [
-        Rows(votes.task, votes.worker, np.ascontiguousarray(value[:, j]), votes.weight, votes.n_tasks, votes.n_workers)
+        NumberRows(
+            votes.task, votes.worker, np.ascontiguousarray(value[:, j]), votes.weight, votes.n_tasks, votes.n_workers
+        )
         for j in range(value.shape[1])
     ]
 
 
 def as_numbers(votes: Any) -> Votes[Numbers]:
-    """Votes of numbers as they are, a table task, worker, value as votes; anything else is told how to be read."""
+    """Return votes of numbers unchanged; convert a table task, worker, value; raise DataError for anything else."""
     if isinstance(votes, Votes):
         if isinstance(votes.answers, Numbers):
             return votes
         raise DataError(
-            f"numbers are needed, got {votes.kind.people}; read the file with kind='numbers' (--kind numbers), or take "
-            "a method for these"
+            f"numbers are needed, got {votes.kind.display_name}; read the file with kind='numbers' (--kind numbers), "
+            "or use a method for these"
         )
     if isinstance(votes, str | Path):
         raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
     if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.number_votes(task, worker, value)")
+        raise DataError("votes are needed; three columns go through cw.numbers.number_votes(task, worker, value)")
     frame = to_polars(votes)
-    columns = dict(told_by(frame.columns) or {})
-    wanted = ("task", "worker", *(columns or {"value": "value"}))
-    picked, _ = pick(frame, columns, "the frame", (), wanted)
-    parts = {name: picked.pop(name) for name in wanted[2:]}
+    columns = dict(detect_columns(frame.columns) or {})
+    roles = ("task", "worker", *(columns or {"value": "value"}))
+    picked, _ = pick(frame, columns, "the frame", (), roles)
+    parts = {name: picked.pop(name) for name in roles[2:]}
     if list(parts) == ["value"]:
         return number_votes(picked.pop("task"), picked.pop("worker"), parts["value"], **picked)
     table = np.stack([series.cast(pl.Float64).to_numpy() for series in parts.values()], axis=1)
@@ -290,66 +324,68 @@ def as_numbers(votes: Any) -> Votes[Numbers]:
 
 
 # ----------------------------------------------------------------
-# What a fit of numbers has learnt, ready to judge other answers of the same workers.
+# The model behind a result, which predicts from other answers of the same workers.
 
 
 @dataclass(frozen=True, eq=False)
 class NumberModel(Model[Votes[Numbers]]):
-    """One fit for each part of the answers; votes have the workers of the fit, by code."""
+    """One fit per part of the answers. Worker codes of votes are those of the fit."""
 
-    fits: tuple[Fit, ...]
+    fits: tuple[NumberFit, ...]
 
     def posterior(self, votes: Votes[Numbers]) -> tuple[F8, F8]:
-        """Mean and variance of every task and part."""
+        """Mean and variance of each task and part."""
         return _stack([apply(fit, rows) for fit, rows in self._parts(votes)])
 
     def without_own(self, votes: Votes[Numbers]) -> tuple[F8, F8]:
-        """Mean and variance of the task of each row and part, by everybody else."""
+        """Mean and variance of each row's task from the answers of the other workers."""
         return _stack([without_own(fit, rows) for fit, rows in self._parts(votes)])
 
     def row_loglik(self, votes: Votes[Numbers]) -> F8:
-        """Log density of each answer given everybody else's, summed over its parts."""
+        """Log density of each answer given the other workers' answers, summed over its parts."""
         return np.asarray(sum(row_loglik(fit, rows) for fit, rows in self._parts(votes)))
 
-    def _parts(self, votes: Votes[Numbers]) -> list[tuple[Fit, Rows]]:
+    def _parts(self, votes: Votes[Numbers]) -> list[tuple[NumberFit, NumberRows]]:
         return list(zip(self.fits, rows_of(votes), strict=True))
 
 
-def _stack(found: list[tuple[F8, F8]]) -> tuple[F8, F8]:
-    return np.stack([mean for mean, _ in found], axis=1), np.stack([variance for _, variance in found], axis=1)
+def _stack(moments: list[tuple[F8, F8]]) -> tuple[F8, F8]:
+    return np.stack([mean for mean, _ in moments], axis=1), np.stack([variance for _, variance in moments], axis=1)
 
 
 def model_of(result: Result) -> NumberModel:
-    """The model behind a result."""
+    """Restore the model behind a result."""
     assert isinstance(result.estimate, NumberEstimate)
     return NumberModel(tuple(unpack(result.extra, len(result.estimate.parts), len(result.workers))))
 
 
 def infer(result: Result, votes: Votes[Numbers], unknown_workers: Policy) -> Result:
-    """What the same workers' answers say of other tasks."""
+    """Estimate other tasks from answers of the same workers, without fitting again."""
     assert isinstance(result.estimate, NumberEstimate)
     if list(votes.answers.parts) != result.estimate.parts.to_list():
-        raise DataError(f"{result.method} was fitted on other parts than {quote(votes.answers.names)}; fit again")
-    old, known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, known, unknown_workers)
+        raise DataError(f"{result.method} was not fitted on the parts {quote(votes.answers.names)}; fit again")
+    codes, is_known = lookup(result.workers, votes.workers)
+    refuse_strangers(result, votes.workers, is_known, unknown_workers)
     model = result.model
     assert isinstance(model, NumberModel)
-    index, strange = np.where(known, old, len(result.workers)), not known.all()
-    fits = tuple(_with_average(fit, result.labels_per_worker) if strange else fit for fit in model.fits)
-    judged = replace(votes, worker=index[votes.worker].astype(np.int32), workers=_widened(result.workers, strange))
-    mean, variance = NumberModel(fits).posterior(judged)
+    index, has_unknown = np.where(is_known, codes, len(result.workers)), not is_known.all()
+    fits = tuple(_with_average(fit, result.labels_per_worker) if has_unknown else fit for fit in model.fits)
+    recoded = replace(
+        votes, worker=index[votes.worker].astype(np.int32), workers=_with_placeholder(result.workers, has_unknown)
+    )
+    mean, variance = NumberModel(fits).posterior(recoded)
     low, high = gaussian_interval(mean, variance, float(result.params.get("level", 0.9)))
     picture = replace(
-        result.picture,  # type: ignore[type-var]
-        **{n: np.where(known[:, None], getattr(result.picture, n)[old], np.nan) for n in ("bias", "slope")},
-        **{n: np.where(known[:, None], getattr(result.picture, n)[old], 0.0) for n in ("spread", "weight")},
+        result.worker_summary,  # type: ignore[type-var]
+        **{n: np.where(is_known[:, None], getattr(result.worker_summary, n)[codes], np.nan) for n in ("bias", "slope")},
+        **{n: np.where(is_known[:, None], getattr(result.worker_summary, n)[codes], 0.0) for n in ("spread", "weight")},
     )
     return replace(
         result,
         tasks=votes.tasks,
         workers=votes.workers,
         estimate=NumberEstimate(mean, variance, low, high, result.estimate.parts),
-        picture=picture,
+        worker_summary=picture,
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         gold=None,
@@ -357,13 +393,13 @@ def infer(result: Result, votes: Votes[Numbers], unknown_workers: Policy) -> Res
     )
 
 
-def _widened(workers: pl.Series, strange: bool) -> pl.Series:
-    """The workers and, where there are strangers, one more who stands for them all."""
-    return pl.concat([workers.cast(pl.String), pl.Series([""], dtype=pl.String)]) if strange else workers
+def _with_placeholder(workers: pl.Series, has_unknown: bool) -> pl.Series:
+    """The workers and, where some are unknown, a placeholder for all unknown workers."""
+    return pl.concat([workers.cast(pl.String), pl.Series([""], dtype=pl.String)]) if has_unknown else workers
 
 
-def _with_average(fit: Fit, labels: npt.NDArray[np.int64]) -> Fit:
-    """The fit with one worker more, the average of the others by their answers."""
+def _with_average(fit: NumberFit, labels: npt.NDArray[np.int64]) -> NumberFit:
+    """Add a worker with the average parameters, weighted by numbers of answers."""
     n = len(labels)
 
     def wider(value: Any) -> Any:
@@ -377,5 +413,5 @@ def _with_average(fit: Fit, labels: npt.NDArray[np.int64]) -> Fit:
         extra["linear"] = replace(linear, **{name: wider(getattr(linear, name)) for name in ("a", "b", "c", "doubt")})
     if "members" in extra:
         extra["members"] = {name: _with_average(member, labels) for name, member in extra["members"].items()}
-    own = {name: wider(getattr(fit, name)) for name in ("bias", "spread", "slope", "weight")}
-    return replace(fit, extra=extra, **own)
+    worker_arrays = {name: wider(getattr(fit, name)) for name in ("bias", "spread", "slope", "weight")}
+    return replace(fit, extra=extra, **worker_arrays)

@@ -1,7 +1,7 @@
-"""One round of belief propagation between tasks on a grid and workers, in numba (for the maths: numbers/beliefs.py).
+"""Numba kernels: one round of belief propagation (see maths/beliefs.py) and the Gaussian pass (see maths/passes.py).
 
-Products over a task's answers are taken from both ends, so that the product without one of them needs no division; each
-is scaled to a highest entry of one, and an answer's message is floored, so that no product is lost.
+Products over the answers of a task are accumulated from both ends, so that leaving one answer out needs no division.
+Each product is rescaled to a maximum of one and each message is floored, which prevents underflow.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _moments(belief, grid):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
-def round_(offset, pattern, table, say, prior, grid, stale, tiny, mean, variance, log_g):
-    """Tasks that are stale: mean, variance, and log_g[edge, variance] of their edges."""
-    G, S = grid.size, say.shape[1]
+def round_(offset, pattern, table, weights, prior, grid, stale, tiny, mean, variance, log_g):
+    """Update mean, variance and log_g[edge, variance] of the tasks marked as stale."""
+    G, S = grid.size, weights.shape[1]
     longest = 0
     for i in range(mean.size):
         longest = max(longest, offset[i + 1] - offset[i])
@@ -56,10 +56,10 @@ def round_(offset, pattern, table, say, prior, grid, stale, tiny, mean, variance
             row = f[e - first]
             row[:] = 0.0
             for s in range(S):
-                w = say[e, s]
-                told = table[pattern[e], s]
+                w = weights[e, s]
+                likelihood = table[pattern[e], s]
                 for g in range(G):
-                    row[g] += w * told[g]
+                    row[g] += w * likelihood[g]
             into, so_far = before[e - first + 1], before[e - first]
             for g in range(G):
                 row[g] = max(row[g], tiny)
@@ -75,24 +75,24 @@ def round_(offset, pattern, table, say, prior, grid, stale, tiny, mean, variance
             _scaled(cavity)
             _scaled(after)
             for s in range(S):
-                told = table[pattern[e], s]
+                likelihood = table[pattern[e], s]
                 total = 0.0
                 for g in range(G):
-                    total += cavity[g] * told[g]
+                    total += cavity[g] * likelihood[g]
                 log_g[e, s] = log(max(total, tiny))
 
 
 __all__: list[str] = ["round_"]
 
 # ----------------------------------------------------------------
-# The pass over numeric answers in numba (see maths/numbers/passes.py for the maths and the plain version).
+# The Gaussian pass over the answers; maths/passes.py has the equations and the numpy version.
 
 _LOG_2PI = log(2 * pi)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _add_task(tasks, y, v, precision, fixed, mu, p):
-    """What a task adds to the sums over tasks: how many, y, y², the log of its evidence."""
+    """Add a task to the sums over tasks: count, y, y² and log evidence."""
     tasks[0] += 1.0
     tasks[1] += y
     tasks[2] += y * y + v
@@ -104,7 +104,7 @@ def _add_task(tasks, y, v, precision, fixed, mu, p):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep(offset, worker, value, weight, gold, table, mu, p, mean, variance, sums, tasks):
-    """Without slopes: table[worker] is precision, bias; sums[worker] gathers gap, gap², v."""
+    """Pass without slopes: table[worker] is precision, bias; sums[worker] accumulates gap, gap², v."""
     for i in range(mean.size):
         first, last = offset[i], offset[i + 1]
         if first == last:
@@ -134,7 +134,7 @@ def sweep(offset, worker, value, weight, gold, table, mu, p, mean, variance, sum
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep_slopes(offset, worker, value, weight, gold, table, mu, p, mean, variance, sums, tasks):
-    """With slopes: table[worker] is A, B, C, s, b; sums[worker] gathers gap, gap², v, gap y, y, y²."""
+    """Pass with slopes: table[worker] is A, B, C, s, b; sums[worker] accumulates gap, gap², v, gap y, y, y²."""
     for i in range(mean.size):
         first, last = offset[i], offset[i + 1]
         if first == last:

@@ -1,4 +1,4 @@
-""""""
+"""Methods for numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .maths.gaussian import gaussian_plain
 from .maths.gaussian import student as _student
 from .maths.iterative import bayesian_iterative as _bayesian_iterative
 from .maths.iterative import combined as _combined
-from .maths.rows import F8, Fit, Rows
+from .maths.rows import F8, NumberFit, NumberRows
 from .maths.simple import biased_mean as _biased_mean
 from .maths.simple import catd as _catd
 from .maths.simple import crh as _crh
@@ -24,7 +24,12 @@ from .maths.simple import trimmed_mean as _trimmed_mean
 
 @dataclass(frozen=True, kw_only=True)
 class BayesianIterative(NumberAggregator):
-    """Workers have one of a few noise levels; beliefs pass between tasks and workers on a grid.
+    """Belief propagation for workers with one of a few noise levels.
+
+    Beliefs about the tasks are kept on a grid. After Ok et al. (2019), pmlr v89/ok19a.
+
+    Args:
+        max_iter: Maximum number of rounds.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
@@ -35,17 +40,23 @@ class BayesianIterative(NumberAggregator):
     name: ClassVar[str] = "bayesian_iterative"
     max_iter: Count = 500
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _bayesian_iterative(rows, gold, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BiasedMean(NumberAggregator):
-    """The mean of the answers freed of each worker's offset; offsets sum to 0 over answers unless gold fixes them.
+    """Mean of the answers after subtracting each worker's offset.
+
+    The offsets sum to zero over the answers unless gold determines them.
+
+    Args:
+        max_iter: Maximum number of iterations.
+        tol: Largest change of an offset at convergence, in standard deviations of the answers.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
     >>> BiasedMean().fit(votes).mean.round(2).tolist()
     [2.5, 5.5]
     """
@@ -54,8 +65,8 @@ class BiasedMean(NumberAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-10
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _biased_mean(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
@@ -63,8 +74,14 @@ class BiasedMean(NumberAggregator):
 class CATD(NumberAggregator):
     """Weights from the upper end of a confidence interval of each worker's variance.
 
+    Li et al. (2014), doi:10.14778/2735496.2735505.
+
+    Args:
+        max_iter: Maximum number of iterations.
+        tol: Largest change of an estimate at convergence, in standard deviations of the answers.
+
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
     >>> CATD().fit(votes).mean.round(2).tolist()
     [2.5, 5.5]
     """
@@ -73,17 +90,20 @@ class CATD(NumberAggregator):
     max_iter: Count = 100
     tol: NonNegative = 1e-8
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _catd(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Combined(NumberAggregator):
-    """The average of mean, gaussian, gaussian with slopes and bayesian_iterative, wild answers pulled in first.
+    """Average of `mean`, `gaussian`, `gaussian` with slopes and `bayesian_iterative`, after clamping outliers.
 
-    They fail in different crowds; on the sets with known truth their average is never far from the best of them. The
-    interval is gaussian's around the average.
+    The members fail on different crowds; on datasets with known truth their average is never far from the best member.
+    The interval is that of `gaussian`, centred on the average.
+
+    Args:
+        max_iter: Maximum number of iterations of each member.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
@@ -94,17 +114,23 @@ class Combined(NumberAggregator):
     name: ClassVar[str] = "combined"
     max_iter: Count = 500
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:
+        """Fit the method to one part of the answers."""
         return _combined(rows, gold, max_iter=self.max_iter, shards=n_shards)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CRH(NumberAggregator):
-    """Answers weighted by minus the log of the worker's share of all errors, in turns.
+    """Weighted mean with weights from the negative log of each worker's share of all errors.
+
+    Estimates and weights are updated in turn. Li et al. (2014), doi:10.1145/2588555.2610509.
+
+    Args:
+        max_iter: Maximum number of iterations.
+        tol: Largest change of an estimate at convergence, in standard deviations of the answers.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
     >>> CRH().fit(votes).mean.round(2).tolist()
     [2.5, 5.5]
     """
@@ -113,20 +139,26 @@ class CRH(NumberAggregator):
     max_iter: Count = 100
     tol: NonNegative = 1e-8
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _crh(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(NumberAggregator):
-    """Every worker has a bias and a precision from one crowd; with `slope` also a scale of their own.
+    """Gaussian model with a bias and a precision for each worker, drawn from one population and fitted by EM.
 
-    Every worker has a bias and a precision, drawn from one crowd; with `slope` also a scale of their own.
+    Raykar et al. (2010), JMLR 11, 1297-1322, with a hierarchical prior and a cap on the precisions.
 
-    `strength` is the least weight of the crowd's precision against a worker's own answers, `cap` the highest precision
-    in units of the median one: who always says the same must not rule. `plain` is the model of the paper, with a weak
-    prior of each worker's own, which constant workers can capture.
+    Args:
+        slope: Also fit a slope (the scale that the worker uses) for each worker.
+        plain: Fit the model of the paper instead, with a weak independent prior for each worker. Workers who always
+            give the same answer can dominate it.
+        strength: Minimum shape of the prior of the precisions; a prior of shape a counts as much as 2a answers.
+        cap: Highest precision of a worker relative to the median. It keeps workers who always give the same answer
+            from dominating the estimates.
+        max_iter: Maximum number of iterations.
+        tol: Smallest increase of the objective per answer at which iterations continue.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
@@ -142,8 +174,8 @@ class Gaussian(NumberAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:
+        """Fit the method to one part of the answers."""
         if self.plain:
             return gaussian_plain(rows, gold, max_iter=self.max_iter, tol=self.tol)
         limits = {"strength": self.strength, "cap": self.cap, "tol": self.tol}
@@ -152,41 +184,47 @@ class Gaussian(NumberAggregator):
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(NumberAggregator):
-    """The mean of each task's answers; its interval comes from the pooled variance within tasks.
+    """Mean of each task's answers. The interval follows from the pooled variance within tasks.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
     >>> Mean().fit(votes).mean.round(2).tolist()
     [2.5, 5.5]
     """
 
     name: ClassVar[str] = "mean"
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _mean(rows, gold)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Median(NumberAggregator):
-    """The median of each task's answers. It has no interval.
+    """Median of each task's answers. It has no interval.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
     >>> Median().fit(votes).mean.round(2).tolist()
     [2.5, 5.5]
     """
 
     name: ClassVar[str] = "median"
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _median(rows, gold)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpectralRegression(NumberAggregator):
-    """Slopes and noises from the covariance of the workers (rank one off the diagonal).
+    """Slopes and noise variances from the covariance of the workers' answers, which has rank one off the diagonal.
+
+    Parisi et al. (2014), doi:10.1073/pnas.1219097111, adapted to numbers.
+
+    Args:
+        max_iter: Maximum number of iterations.
+        tol: Largest change of a loading at convergence.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
@@ -198,14 +236,22 @@ class SpectralRegression(NumberAggregator):
     max_iter: Count = 200
     tol: NonNegative = 1e-9
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _spectral_regression(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Student(NumberAggregator):
-    """`gaussian` with Student noise of `df` degrees of freedom: a wild answer counts little.
+    """`gaussian` with Student-t noise, which is robust to outliers.
+
+    Lange, Little & Taylor (1989), doi:10.1080/01621459.1989.10478852.
+
+    Args:
+        df: Degrees of freedom of the noise.
+        strength: Minimum shape of the prior of the precisions.
+        max_iter: Maximum number of iterations.
+        tol: Smallest increase of the objective per answer at which iterations continue.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
@@ -219,17 +265,20 @@ class Student(NumberAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _student(rows, gold, df=self.df, strength=self.strength, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrimmedMean(NumberAggregator):
-    """The mean without the `share` of a task's answers at either end. It has no interval.
+    """Trimmed mean of each task's answers. It has no interval.
+
+    Args:
+        share: Share of a task's answers that is dropped at each end.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> votes = cw.numbers.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
     >>> TrimmedMean().fit(votes).mean.round(2).tolist()
     [2.5, 5.5]
     """
@@ -237,6 +286,6 @@ class TrimmedMean(NumberAggregator):
     name: ClassVar[str] = "trimmed_mean"
     share: Annotated[float, Between(0, 0.5)] = 0.2
 
-    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
-        """See the class."""
+    def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
+        """Fit the method to one part of the answers."""
         return _trimmed_mean(rows, gold, share=self.share)

@@ -1,4 +1,4 @@
-"""Flags of workers who gave numbers, with the evidence in plain words."""
+"""Quality, agreement and flags of workers who give numbers."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.scores import Table
 from ...workers.flags import Coefficient, Flag, examples
-from ...workers.studied import Studied, amount, amounts, best_and_worst, number, said
+from ...workers.studied import Studied, amount, amounts, best_and_worst, number, number_as_given
 from ...workers.tables import bar
 from ...workers.timing import Speed, speed
+from .answers import Numbers
 from .fitting import NumberModel, number_gold, rows_of
-from .kind import Numbers
-from .maths.rows import Rows
+from .maths.rows import NumberRows
 from .maths.workers import LEAST, Copying, Quality, Reliability, quality, reliability
 
 F8 = npt.NDArray[np.float64]
 
-# What the flags mean for people, the most serious first.
+# Meanings of the flags, most serious first.
 NUMBER_FLAGS = {
-    "constant": "gives one number whatever the task",
-    "random": "the numbers do not follow what the others say",
+    "constant": "gives the same number whatever the task",
+    "random": "the numbers are unrelated to those of the others",
     "reversed": "goes down where the others go up",
-    "copying": "gives the very numbers of another worker, beyond what independent answers explain",
-    "fast": "answers far more quickly than the rest of the crowd",
-    "unknown": "too few answers to say anything",
+    "copying": "gives the same numbers as another worker more often than independent answers would",
+    "fast": "answers much faster than the rest of the crowd",
+    "unknown": "too few answers to assess",
 }
 
 
-def number_flags(votes: Votes[Numbers], parts: list[tuple[Rows, Quality]], speed: Speed) -> list[Flag]:
-    """All flags, the most serious first; of answers with several parts the evidence names the part."""
-    found = [*_unknown(votes)]
-    for (rows, seen), part in zip(parts, votes.answers.parts, strict=True):
+def number_flags(votes: Votes[Numbers], parts: list[tuple[NumberRows, Quality]], speed: Speed) -> list[Flag]:
+    """Return all flags, most serious first. Where answers have several parts, the evidence names the part."""
+    flags = [*_unknown(votes)]
+    for (rows, part_quality), part in zip(parts, votes.answers.parts, strict=True):
         prefix = f"{part}: " if part else ""
-        found += [*_constant(votes, rows, seen, prefix), *_correlated(votes, rows, seen, prefix)]
-        found += _copying(votes, rows, seen, prefix)
-    found += _fast(votes, [seen for _, seen in parts], speed)
+        flags += [*_constant(votes, rows, part_quality, prefix), *_correlated(votes, rows, part_quality, prefix)]
+        flags += _copying(votes, rows, part_quality, prefix)
+    flags += _fast(votes, [part_quality for _, part_quality in parts], speed)
     place = {name: i for i, name in enumerate(NUMBER_FLAGS)}
-    return sorted(found, key=lambda flag: place[flag.name])
+    return sorted(flags, key=lambda flag: place[flag.name])
 
 
 def _flag(worker: Any, name: str, **more: Any) -> Flag:
@@ -56,59 +56,59 @@ def _unknown(votes: Votes[Numbers]) -> Iterator[Flag]:
     shared = votes.labels_per_task[votes.task] > 1
     n = np.bincount(votes.worker[shared], minlength=votes.n_workers)
     for w in np.flatnonzero(n < LEAST).tolist():
-        words = f"{n[w]} answers to tasks that others answered too; at least {LEAST} are needed to judge a worker"
+        words = f"{n[w]} answers to tasks that others also answered; at least {LEAST} are needed to assess a worker"
         yield _flag(votes.workers[w], "unknown", evidence=words)
 
 
-def _own(rows: Rows, worker: int) -> npt.NDArray[np.int64]:
+def _worker_rows(rows: NumberRows, worker: int) -> npt.NDArray[np.int64]:
     return np.flatnonzero(rows.worker == worker)
 
 
-def _constant(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> Iterator[Flag]:
+def _constant(votes: Votes[Numbers], rows: NumberRows, quality: Quality, prefix: str) -> Iterator[Flag]:
     unit = float(rows.value.std())
-    for w in np.flatnonzero(seen.constant).tolist():
-        own = _own(rows, w)
-        value = rows.value[own]
+    for w in np.flatnonzero(quality.constant).tolist():
+        worker_rows = _worker_rows(rows, w)
+        value = rows.value[worker_rows]
         middle = float(np.median(value))
         same = np.abs(value - middle) <= 0.05 * unit
-        tasks = rows.task[own[same]]
-        others = rows.value[np.isin(rows.task, rows.task[own]) & (rows.worker != w)]
+        tasks = rows.task[worker_rows[same]]
+        others = rows.value[np.isin(rows.task, rows.task[worker_rows]) & (rows.worker != w)]
         low, high = np.quantile(others, [0.05, 0.95])
         about = "" if (value[same] == middle).all() else "about "
         words = (
-            f"{prefix}gave {about}{said(middle)} in {int(same.sum()):,} of {len(value):,} answers; of the same tasks "
-            f"the others said {amounts(float(low), float(high), unit)}"
+            f"{prefix}gave {about}{number_as_given(middle)} in {int(same.sum()):,} of {len(value):,} answers; on the "
+            f"same tasks the others gave {amounts(float(low), float(high), unit)}"
         )
-        yield _flag(votes.workers[w], "constant", p_value=float(seen.p_constant[w]), evidence=words,
+        yield _flag(votes.workers[w], "constant", p_value=float(quality.p_constant[w]), evidence=words,
                     tasks=examples(votes, tasks))  # fmt: skip
 
 
-def _correlated(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> Iterator[Flag]:
-    usual = float(np.nanmedian(seen.correlation)) if np.isfinite(seen.correlation).any() else float("nan")
-    random, turned = seen.chances.sure()
-    for name, who in (("reversed", turned), ("random", random)):
-        for w in np.flatnonzero(who).tolist():
-            low, high = seen.correlation_interval[w]
-            found = f"correlation {number(seen.correlation[w], 2)} ({amounts(low, high, 1.0)}) with the others"
-            found += f" over {int(seen.n[w]):,} answers, where the usual worker has {number(usual, 2)}"
-            ask = "; is their scale upside down?" if name == "reversed" else ""
-            tasks = rows.task[_own(rows, w)]
-            yield _flag(votes.workers[w], name, probability=float(seen.chances.either[w]),
-                        evidence=f"{prefix}{found}{ask}", tasks=examples(votes, tasks))  # fmt: skip
+def _correlated(votes: Votes[Numbers], rows: NumberRows, quality: Quality, prefix: str) -> Iterator[Flag]:
+    usual = float(np.nanmedian(quality.correlation)) if np.isfinite(quality.correlation).any() else float("nan")
+    random, reversed_ = quality.chances.sure()
+    for name, flagged in (("reversed", reversed_), ("random", random)):
+        for w in np.flatnonzero(flagged).tolist():
+            low, high = quality.correlation_interval[w]
+            evidence = f"correlation {number(quality.correlation[w], 2)} ({amounts(low, high, 1.0)}) with the others"
+            evidence += f" over {int(quality.n[w]):,} answers; the median worker has {number(usual, 2)}"
+            hint = "; do they use the scale upside down?" if name == "reversed" else ""
+            tasks = rows.task[_worker_rows(rows, w)]
+            yield _flag(votes.workers[w], name, probability=float(quality.chances.either[w]),
+                        evidence=f"{prefix}{evidence}{hint}", tasks=examples(votes, tasks))  # fmt: skip
 
 
-def _copying(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> Iterator[Flag]:
-    """One flag a worker, from the pair that is the surest; who gives one number always needs no copying to agree."""
-    pairs = seen.copying
-    idle = seen.constant[pairs.first] | seen.constant[pairs.second]
-    order = np.flatnonzero(~idle)[np.argsort(pairs.p[~idle], kind="stable")]
+def _copying(votes: Votes[Numbers], rows: NumberRows, quality: Quality, prefix: str) -> Iterator[Flag]:
+    """At most one flag per worker, from the most certain pair. Constant workers agree without copying."""
+    pairs = quality.copying
+    is_constant = quality.constant[pairs.first] | quality.constant[pairs.second]
+    order = np.flatnonzero(~is_constant)[np.argsort(pairs.p[~is_constant], kind="stable")]
     best: dict[int, int] = {}
     partners: dict[int, list[int]] = {}
     for k in order.tolist():
         a, b = int(pairs.first[k]), int(pairs.second[k])
-        for one, two in ((a, b), (b, a)):
-            best.setdefault(one, k)
-            partners.setdefault(one, []).append(two)
+        for worker, partner in ((a, b), (b, a)):
+            best.setdefault(worker, k)
+            partners.setdefault(worker, []).append(partner)
     for w, k in best.items():
         words = _pair_in_words(votes, pairs, k, w)
         tasks = _equal(rows, int(pairs.first[k]), int(pairs.second[k]))
@@ -120,50 +120,60 @@ def _copying(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> I
 def _pair_in_words(votes: Votes[Numbers], pairs: Copying, k: int, worker: int) -> str:
     other = int(pairs.second[k] if pairs.first[k] == worker else pairs.first[k])
     return (
-        f"the same number as {votes.workers[other]} on {pairs.equal[k]:,} of {pairs.common[k]:,} common tasks, where "
-        f"two who work on their own would share about {pairs.expected[k]:.1f}; who copied, or whether both had one "
-        "source, the numbers do not say"
+        f"the same number as {votes.workers[other]} on {pairs.equal[k]:,} of {pairs.common[k]:,} common tasks; two "
+        f"independent workers would share about {pairs.expected[k]:.1f}; the numbers cannot show who copied, or "
+        "whether both used the same source"
     )
 
 
-def _equal(rows: Rows, first: int, second: int) -> npt.NDArray[np.int32]:
-    """Tasks of which both said the same."""
-    a, b = _own(rows, first), _own(rows, second)
-    both, i, j = np.intersect1d(rows.task[a], rows.task[b], return_indices=True)
-    return np.asarray(both[rows.value[a[i]] == rows.value[b[j]]], dtype=np.int32)
+def _equal(rows: NumberRows, first: int, second: int) -> npt.NDArray[np.int32]:
+    """Return the tasks to which both workers gave the same number."""
+    a, b = _worker_rows(rows, first), _worker_rows(rows, second)
+    common, i, j = np.intersect1d(rows.task[a], rows.task[b], return_indices=True)
+    return np.asarray(common[rows.value[a[i]] == rows.value[b[j]]], dtype=np.int32)
 
 
-def _fast(votes: Votes[Numbers], seen: list[Quality], speed: Speed) -> Iterator[Flag]:
+def _fast(votes: Votes[Numbers], qualities: list[Quality], speed: Speed) -> Iterator[Flag]:
     for w in np.flatnonzero(speed.quick).tolist():
         words = (
-            f"half of {int(speed.n[w]):,} answers took less than {speed.median[w]:.2g} seconds, where the usual worker "
+            f"half of {int(speed.n[w]):,} answers took less than {speed.median[w]:.2g} seconds; the median worker "
             f"takes {speed.usual:.2g}"
         )
-        follows = [float(one.correlation[w]) for one in seen if np.isfinite(one.correlation[w])]
+        follows = [float(quality.correlation[w]) for quality in qualities if np.isfinite(quality.correlation[w])]
         if follows:
             words += f"; their correlation with the others is {number(min(follows), 2)}"
         yield _flag(votes.workers[w], "fast", evidence=words)
 
 
 # ----------------------------------------------------------------
-# The workers of a fit of numbers: bias, spread, slope, correlation with the others; agreement; flags.
+# The study of the workers of a fit: bias, spread, slope, correlation with the others; agreement; flags.
 
-# What workers are ranked by: how far they can be trusted, whatever their level and their scale.
+# Column by which workers are ranked. It does not depend on a worker's level or scale.
 TRUST = "correlation"
-# Rows times resamples behind the agreement's intervals, about; and the bounds of the number of resamples.
+# Approximate budget of rows times resamples for the intervals of agreement, and bounds of the number of resamples.
 _WORK, _FEWEST, _MOST = 40_000_000, 50, 200
 
 
 @dataclass(frozen=True, eq=False)
 class NumberStudy(Studied):
-    """Workers who gave numbers. `quality` has a row for each worker and part of the answers; a number that does not
-    exist is null.
+    """Study of workers who give numbers.
 
-    n_labels; bias (said minus the others' estimate) with _low and _high; spread (sd of what is left) with both; slope
-    (1: their scale is the crowd's) with both where the method has slopes; correlation with the others' estimates, their
-    own answers left out, with both;
-    weight (their say, 1 is the average worker's); different (values that differ, as a share of the answers);
-    n_gold, gold_bias, gold_rmse on known tasks; seconds_median, seconds_q1, seconds_q3. Intervals are 95 %.
+    `quality` has one row per worker and part of the answers, with null for undefined values. Columns with an interval
+    have companions `_low` and `_high` (95 %):
+
+    - `n_labels`: number of answers
+    - `bias` (with interval): mean of answer minus the others' estimate
+    - `spread` (with interval): standard deviation of the residuals
+    - `slope` (with interval, where the method has slopes): scale of the worker; 1 is the crowd's
+    - `correlation` (with interval): correlation with the estimates from the other workers' answers
+    - `weight`: weight relative to the average worker
+    - `different`: number of distinct values as a share of the answers
+    - `n_gold`, `gold_bias`, `gold_rmse`: errors on gold tasks
+    - `seconds_median`, `seconds_q1`, `seconds_q3`: time per answer
+
+    Args:
+        votes: The votes.
+        speed: Answering times.
     """
 
     meanings: ClassVar[Mapping[str, str]] = NUMBER_FLAGS
@@ -171,17 +181,17 @@ class NumberStudy(Studied):
     speed: Speed = field(repr=False)
 
     def worker_tables(self, ends: int) -> list[Table]:
-        """All workers, or the most and the least trusted of many."""
+        """Return a table of all workers, or the top and bottom `ends` of many."""
         best, worst = best_and_worst(self.quality, ends, TRUST)
         several = len(self.votes.answers.parts) > 1
         header = ["worker", *["part"] * several, "answers", "correlation", "95 % interval", "-1 to 1", "bias",
                   "95 % interval", "spread", "slope", "95 % interval", "flags"]  # fmt: skip
-        parts = {"Workers, by how far they go with the others": best}
+        parts = {"Workers, by correlation with the others": best}
         if len(worst):
             of = f"({ends} of {int((self.quality['n_labels'] > 0).sum()):,}, by the {{}} end of the interval)"
             parts = {
-                f"Workers who go with the others most {of.format('lower')}": best,
-                f"Workers who go with the others least {of.format('upper')}": worst,
+                f"Workers who agree most with the others {of.format('lower')}": best,
+                f"Workers who agree least with the others {of.format('upper')}": worst,
             }
         units = self.units()
         return [
@@ -190,7 +200,7 @@ class NumberStudy(Studied):
         ]
 
     def units(self) -> dict[str, float]:
-        """The spread of all answers, by part: what differences are seen against."""
+        """Return the standard deviation of all answers, by part. It decides how numbers are rounded."""
         value = self.votes.answers.value
         return {part: float(value[:, j].std()) for j, part in enumerate(self.votes.answers.parts)}
 
@@ -216,90 +226,111 @@ class NumberStudy(Studied):
 
 
 def study_numbers(votes: Votes[Numbers], result: Result, *, gold: Any = None, idle: float = 600.0) -> NumberStudy:
-    """Of numbers. `gold` adds errors on known tasks, `idle` is the longest pause in seconds that is still work."""
+    """Study the workers of a fit of numbers.
+
+    Args:
+        votes: The votes.
+        result: A result of these votes.
+        gold: Known values of some tasks; adds the errors on them.
+        idle: Longest time in seconds between two answers that still counts as work.
+
+    Returns:
+        The study.
+
+    Raises:
+        DataError: The result has no model, or was fitted on other parts.
+    """
     model = result.model
     if not isinstance(model, NumberModel):
-        raise DataError(f"{result.method} keeps nothing by which the workers could be judged")
-    if list(votes.answers.parts) != list(result.picture.parts):  # type: ignore[attr-defined]
-        raise DataError(f"{result.method} was fitted on other parts than {', '.join(votes.answers.names)}; fit again")
+        raise DataError(f"results of {result.method} do not support studying the workers")
+    if list(votes.answers.parts) != list(result.worker_summary.parts):  # type: ignore[attr-defined]
+        raise DataError(f"{result.method} was not fitted on the parts {', '.join(votes.answers.names)}; fit again")
     rows = rows_of(votes)
-    seen = [quality(each, fit) for each, fit in zip(rows, model.fits, strict=True)]
+    qualities = [quality(part_rows, fit) for part_rows, fit in zip(rows, model.fits, strict=True)]
     pace = speed(votes, idle)
     return NumberStudy(
         votes=votes,
         result=result,
-        quality=_table(votes, result, rows, seen, number_gold(gold, votes), pace),
+        quality=_table(votes, result, rows, qualities, number_gold(gold, votes), pace),
         agreement=_agreement(votes, rows),
-        flags=number_flags(votes, list(zip(rows, seen, strict=True)), pace),
+        flags=number_flags(votes, list(zip(rows, qualities, strict=True)), pace),
         speed=pace,
     )
 
 
 def flag_numbers(votes: Votes[Numbers], result: Result) -> list[Flag]:
-    """All flags of a fit of numbers."""
+    """Return all flags of a fit of numbers."""
     return study_numbers(votes, result).flags
 
 
 def _table(
-    votes: Votes[Numbers], result: Result, rows: list[Rows], seen: list[Quality], gold: F8 | None, pace: Speed
+    votes: Votes[Numbers],
+    result: Result,
+    rows: list[NumberRows],
+    qualities: list[Quality],
+    gold: F8 | None,
+    pace: Speed,
 ) -> pl.DataFrame:
     tables = []
-    for j, (part, one) in enumerate(zip(votes.answers.parts, seen, strict=True)):
+    for j, (part, part_quality) in enumerate(zip(votes.answers.parts, qualities, strict=True)):
         columns: dict[str, Any] = {"worker": votes.workers}
         if len(votes.answers.parts) > 1:
             columns["part"] = [part] * votes.n_workers
         columns["n_labels"] = votes.labels_per_worker
         for name in ("bias", "spread", "slope", "correlation"):
-            columns[name] = getattr(one, name)
-            ends = getattr(one, f"{name}_interval", None)
+            columns[name] = getattr(part_quality, name)
+            ends = getattr(part_quality, f"{name}_interval", None)
             if ends is not None:
                 columns |= {f"{name}_low": ends[:, 0], f"{name}_high": ends[:, 1]}
-        columns |= {"weight": result.picture.weight[:, j], "different": one.distinct}  # type: ignore[attr-defined]
+        columns |= {"weight": result.worker_summary.weight[:, j], "different": part_quality.distinct}  # type: ignore[attr-defined]
         columns |= _on_gold(rows[j], None if gold is None else gold[:, j])
         columns |= {"seconds_median": pace.median, "seconds_q1": pace.q1, "seconds_q3": pace.q3}
         tables.append(pl.DataFrame(columns))
     table = pl.concat(tables)
-    silent = pl.col("n_labels") == 0
+    inactive = pl.col("n_labels") == 0
     floats = [name for name, kind in table.schema.items() if kind.is_float()]
-    return table.with_columns(pl.when(silent).then(None).otherwise(pl.col(floats).fill_nan(None)).name.keep())
+    return table.with_columns(pl.when(inactive).then(None).otherwise(pl.col(floats).fill_nan(None)).name.keep())
 
 
-def _on_gold(rows: Rows, gold: F8 | None) -> dict[str, Any]:
-    """Each worker's errors on the tasks whose truth is known."""
+def _on_gold(rows: NumberRows, gold: F8 | None) -> dict[str, Any]:
+    """Return each worker's errors on gold tasks."""
     truth = np.full(rows.n_tasks, np.nan) if gold is None else gold
-    known = np.isfinite(truth[rows.task])
-    who, gap = rows.worker[known], (rows.value - truth[rows.task])[known]
-    n = np.bincount(who, minlength=rows.n_workers)
+    has_gold = np.isfinite(truth[rows.task])
+    worker, gap = rows.worker[has_gold], (rows.value - truth[rows.task])[has_gold]
+    n = np.bincount(worker, minlength=rows.n_workers)
     size = np.where(n > 0, n, np.nan)
-    mean = np.bincount(who, weights=gap, minlength=rows.n_workers) / size
-    square = np.bincount(who, weights=gap**2, minlength=rows.n_workers) / size
+    mean = np.bincount(worker, weights=gap, minlength=rows.n_workers) / size
+    square = np.bincount(worker, weights=gap**2, minlength=rows.n_workers) / size
     return {"n_gold": n, "gold_bias": mean, "gold_rmse": np.sqrt(square)}
 
 
 _NAMES = {
     "icc1": "ICC(1,1), one answer",
-    "icc2": "ICC(2,1), one answer, workers' levels apart",
+    "icc2": "ICC(2,1), one answer, workers' levels separated",
     "alpha": "Krippendorff's alpha, interval",
 }
 
 
-def _agreement(votes: Votes[Numbers], rows: list[Rows]) -> list[Coefficient]:
-    """ICC and alpha of each part: how much of the answers' variance lies between tasks."""
+def _agreement(votes: Votes[Numbers], rows: list[NumberRows]) -> list[Coefficient]:
+    """ICC and Krippendorff's alpha of each part: the share of the variance of the answers that lies between tasks."""
     several = int((votes.labels_per_task > 1).sum())
     draws = int(np.clip(_WORK // max(len(votes), 1), _FEWEST, _MOST))
     out = []
-    for part, each in zip(votes.answers.parts, rows, strict=True):
-        found: Reliability | None = reliability(each, draws=draws) if several else None
-        out += [_coefficient(f"{part}: {name}" if part else name, key, found, several) for key, name in _NAMES.items()]
+    for part, part_rows in zip(votes.answers.parts, rows, strict=True):
+        coefficients: Reliability | None = reliability(part_rows, draws=draws) if several else None
+        out += [
+            _coefficient(f"{part}: {name}" if part else name, key, coefficients, several)
+            for key, name in _NAMES.items()
+        ]
     return out
 
 
-def _coefficient(name: str, key: str, found: Reliability | None, n: int) -> Coefficient:
-    if found is None:
-        return Coefficient(name, None, reason="no task has two answers, so nobody can agree or disagree")
-    value, low, high = getattr(found, key)
+def _coefficient(name: str, key: str, coefficients: Reliability | None, n: int) -> Coefficient:
+    if coefficients is None:
+        return Coefficient(name, None, reason="no task has two answers, so agreement is undefined")
+    value, low, high = getattr(coefficients, key)
     if not np.isfinite(value):
-        return Coefficient(name, None, n=n, reason="the answers do not differ enough to say what agreement is")
+        return Coefficient(name, None, n=n, reason="the answers vary too little to measure agreement")
     if not (np.isfinite(low) and np.isfinite(high)):
         return Coefficient(name, value, n=n, note="too few tasks for an interval")
     return Coefficient(name, value, min(low, value), max(high, value), n)

@@ -1,4 +1,4 @@
-"""What methods for ordered classes share: levels instead of codes, the workers' types, rounds of EM under them."""
+"""Base classes of the methods for ordered classes: levels instead of class codes, EM in rounds with worker types."""
 
 from __future__ import annotations
 
@@ -15,153 +15,169 @@ from ...em.passes import Passes, run
 from ...em.sources import Known
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
-from ..classes.methods.base import Aggregator, Run, SpreadAggregator
-from ..classes.methods.confusion.base import ConfusionModel, Found, Matrices, in_rounds
+from ..classes.methods.base import Aggregator, PartitionedAggregator, Run
+from ..classes.methods.confusion.base import ConfusionFit, ConfusionModel, Matrices, in_rounds
 from ..classes.methods.gold import Gold
-from ..classes.methods.spread import After, Judge, Judged, Learnt, Solution, Spread, with_rows
-from .maths import Types, refined
+from ..classes.methods.partitioned import (
+    FitState,
+    PartitionedVotes,
+    PartPosterior,
+    Predictor,
+    Solution,
+    TransformedPredictor,
+    with_columns,
+)
+from .maths import WorkerTypes, refine
 
 F8 = npt.NDArray[np.float64]
-# EM passes at one prior; the passes of a round never lower that round's objective.
+# EM passes per round. The objective never decreases within a round.
 PASSES = 5
-# Rounds in which the types and the strengths are learnt; later ones would only trade places between neighbours.
+# Rounds in which types and strengths are updated; later ones would only oscillate between neighbouring types.
 LEARNING = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class OrderedAggregator(Aggregator):
-    """A method that sees classes as levels, 0 the lowest."""
+    """Base class of methods that work on levels of the classes, 0 the lowest."""
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """`on_levels`, with everything that comes out in the order of the classes' codes."""
+        """Convert classes to levels, run `solve_levels`, and convert the solution to class codes."""
         order = annotations.answers.order
         assert order is not None
-        raised = Raised(np.asarray(order))
-        votes, known = raised(annotations, None if gold is None else gold.label)
-        found = self.on_levels(votes, None if known is None else Gold(known, votes.n_classes), run)
-        level = raised.level
+        to_levels = LevelCodes(np.asarray(order))
+        votes, gold_levels = to_levels(annotations, None if gold is None else gold.label)
+        solution = self.solve_levels(votes, None if gold_levels is None else Gold(gold_levels, votes.n_classes), run)
+        level = to_levels.level
         return replace(
-            _lowered(found, level),
-            posterior=np.ascontiguousarray(found.posterior[:, level]),
-            workers_posteriors=tuple(np.ascontiguousarray(p[:, level]) for p in found.workers_posteriors),
+            _to_class_codes(solution, level),
+            posterior=np.ascontiguousarray(solution.posterior[:, level]),
+            worker_posteriors=tuple(np.ascontiguousarray(p[:, level]) for p in solution.worker_posteriors),
         )
 
     @abstractmethod
-    def on_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """The method itself, on annotations whose codes are levels."""
+    def solve_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+        """Solve annotations whose codes are levels."""
 
 
 @dataclass(frozen=True, eq=False)
-class Raised:
-    """Classes as levels, 0 the lowest; `order` are their codes from the lowest to the highest."""
+class LevelCodes:
+    """Recode classes as levels, 0 the lowest. `order` lists the class codes from the lowest to the highest."""
 
     order: npt.NDArray[np.int64]
 
     @property
     def level(self) -> npt.NDArray[np.int64]:
-        """The level of each class code."""
+        """Level of each class code."""
         return np.argsort(self.order)
 
-    def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:
-        """A part whose codes are levels."""
+    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
+        """Recode the labels and the gold of a part."""
         level, k = self.level, part.n_classes
         answers = Classes(level[part.label].astype(np.int32), part.classes.gather(self.order))
-        if known is not None:
-            known = np.where(known < k, level[np.minimum(known, k - 1)], k).astype(np.int32)
-        return with_rows(part, answers=answers), known
+        if gold is not None:
+            gold = np.where(gold < k, level[np.minimum(gold, k - 1)], k).astype(np.int32)
+        return with_columns(part, answers=answers), gold
 
 
 @dataclass(frozen=True, eq=False)
-class Lowered:
-    """What a judge of levels says of the classes' codes."""
+class ClassCodePredictor:
+    """A predictor of levels whose posteriors are reordered to class codes."""
 
-    judge: Judge
+    predictor: Predictor
     level: npt.NDArray[np.int64]
 
-    def __call__(self, space: Workspace) -> Judged:
-        """The posterior of a part's tasks."""
-        return Judged(np.ascontiguousarray(self.judge(space).posterior[:, self.level]))
+    def __call__(self, space: Workspace) -> PartPosterior:
+        """Posterior of the tasks of a part."""
+        return PartPosterior(np.ascontiguousarray(self.predictor(space).posterior[:, self.level]))
 
 
-def _said(space: Workspace) -> F8:
-    """How often each class was said."""
+def _label_counts(space: Workspace) -> F8:
+    """Weighted number of labels of each class."""
     votes = space.shard
     return np.bincount(votes.label, weights=votes.weight, minlength=votes.n_classes).astype(np.float64)
 
 
-S = TypeVar("S", Solution, Learnt)
+S = TypeVar("S", Solution, FitState)
 
 
-def _lowered(found: S, level: npt.NDArray[np.int64]) -> S:
-    """What was found of the workers and of all classes on levels, by class codes."""
+def _to_class_codes(solution: S, level: npt.NDArray[np.int64]) -> S:
+    """Reorder the class-indexed parts of a solution from levels to class codes."""
 
     def table(values: Any) -> Any:
         return None if values is None else values[:, level][:, :, level]
 
-    extra = {k: table(v) if k == "theta" else v[level] if k == "class_weight" else v for k, v in found.extra.items()}
+    extra = {k: table(v) if k == "theta" else v[level] if k == "class_weight" else v for k, v in solution.extra.items()}
     return replace(
-        found,
-        class_prior=found.class_prior[level],
-        confusion=table(found.confusion),
-        counts=table(found.counts),
+        solution,
+        class_prior=solution.class_prior[level],
+        confusion=table(solution.confusion),
+        counts=table(solution.counts),
         extra=extra,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class InRounds(SpreadAggregator):
-    """Rounds of EM, each under the types that the last round's counts call for.
+class RoundsAggregator(PartitionedAggregator):
+    """Base class of methods that run EM in rounds, with worker types updated between rounds.
 
-    Ends when no posterior moves by more than `tol` in a round, or after `max_iter` passes.
+    Args:
+        max_iter: Maximum number of passes.
+        tol: Largest change of a posterior in a round at convergence.
+        prior_class: Prior of the class shares, in tasks per class.
     """
 
     max_iter: Count = 500
     tol: NonNegative = 1e-3
     prior_class: NonNegative = 1.0
 
-    def learn(self, votes: Spread, run_: Run) -> Learnt:
-        """On levels, with everything that comes out in the order of the classes' codes."""
+    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+        """Convert classes to levels, fit, and convert the fit to class codes."""
         assert votes.order is not None
-        raised = Raised(np.asarray(votes.order))
-        found = self._on_levels(votes.through(raised), run_)
-        return _lowered(replace(found, judge=Lowered(After(raised, found.judge), raised.level)), raised.level)
+        to_levels = LevelCodes(np.asarray(votes.order))
+        state = self._learn_levels(votes.transformed(to_levels), run_)
+        return _to_class_codes(
+            replace(
+                state, predictor=ClassCodePredictor(TransformedPredictor(to_levels, state.predictor), to_levels.level)
+            ),
+            to_levels.level,
+        )
 
-    def _on_levels(self, votes: Spread, run_: Run) -> Learnt:
-        """From the shares of the votes."""
+    def _learn_levels(self, votes: PartitionedVotes, run_: Run) -> FitState:
+        """Fit on levels, starting from the shares of the votes."""
         k = votes.n_classes
-        types = Types.start(k, votes.sum(_said, np.add))
+        types = WorkerTypes.start(k, votes.sum(_label_counts, np.add))
         model = ConfusionModel(np.ones((k, k)), self.prior_class)
         data: Matrices = Passes(model, votes)
         stats, before = data.start(), None
-        belief = types.judge(stats.counts)
+        belief = types.posterior(stats.counts)
         traces: list[F8] = []
-        passes, settled = 0, False
-        while passes < self.max_iter and not settled:
-            if len(traces) < LEARNING:  # then the prior stands, and EM settles under it
+        passes, converged = 0, False
+        while passes < self.max_iter and not converged:
+            if len(traces) < LEARNING:  # afterwards the prior is fixed, so that EM converges
                 types = types.learn(stats.counts, belief)
                 model = self.under(types, stats)
                 data = data.under(model)
-            fit: Found = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = data.moved(before, fit.params) <= self.tol
+            fit: ConfusionFit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            converged = data.moved(before, fit.params) <= self.tol
             before, stats = fit.params, fit.stats
-            belief = types.judge(stats.counts)
+            belief = types.posterior(stats.counts)
             passes += fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        found = in_rounds(fit, model, traces, passes, settled, {})
-        return self.told(found, fit, types, belief)
+        state = in_rounds(fit, model, traces, passes, converged, {})
+        return self.with_worker_types(state, fit, types, belief)
 
     @abstractmethod
-    def under(self, types: Types, stats: Stats) -> ConfusionModel:
-        """The model of the next round."""
+    def under(self, types: WorkerTypes, stats: Stats) -> ConfusionModel:
+        """Return the model of the next round."""
 
-    def told(self, found: Learnt, fit: Found, types: Types, belief: F8) -> Learnt:
-        """The solution with what is learnt of the workers' types."""
+    def with_worker_types(self, state: FitState, fit: ConfusionFit, types: WorkerTypes, belief: F8) -> FitState:
+        """Add the workers' biases, scales and spammer probabilities to the fit."""
         grid = len(types.bias)
-        tries = belief[:, :grid].sum(axis=1)
-        own = belief[:, :grid] / np.maximum(tries, 1e-12)[:, None]
-        bias, scale = own @ types.bias, np.exp(own @ np.log(types.scale))
-        bias, scale = refined(fit.stats.counts, bias, scale, types.threshold)
-        extra = {"bias": bias, "scale": scale, "spammer": 1 - tries}
-        return replace(found, extra={**found.extra, **extra, "threshold": types.threshold})
+        p_grid = belief[:, :grid].sum(axis=1)
+        p_type = belief[:, :grid] / np.maximum(p_grid, 1e-12)[:, None]
+        bias, scale = p_type @ types.bias, np.exp(p_type @ np.log(types.scale))
+        bias, scale = refine(fit.stats.counts, bias, scale, types.threshold)
+        extra = {"bias": bias, "scale": scale, "spammer": 1 - p_grid}
+        return replace(state, extra={**state.extra, **extra, "threshold": types.threshold})

@@ -1,4 +1,4 @@
-"""Scores that need the order of the classes: steps off, quadratic kappa."""
+"""Scores that need the order of the classes: absolute error in steps, quadratic kappa."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 
 
-def ladder_of(found: Result | pl.DataFrame, order: Sequence[Any] | None, names: pl.Series) -> I4 | None:
-    """Level of each class where they have an order: the one given, or that of the fit."""
+def class_levels(estimates: Result | pl.DataFrame, order: Sequence[Any] | None, names: pl.Series) -> I4 | None:
+    """Level of each class, by the given order or that of the fit; None where there is no order."""
     if order is None:
-        own = getattr(found.estimate, "order", None) if isinstance(found, Result) else None
-        if own is None or len(names) > len(own):
+        fit_order = getattr(estimates.estimate, "order", None) if isinstance(estimates, Result) else None
+        if fit_order is None or len(names) > len(fit_order):
             return None
-        assert isinstance(found, Result)
-        order = found.classes.gather(own).to_list()
+        assert isinstance(estimates, Result)
+        order = estimates.classes.gather(fit_order).to_list()
     return np.argsort(in_order(order, names)).astype(np.int32)
 
 
-def ladder_scores(
-    terms: dict[str, F8], p: F8 | None, said: I4, true: I4, level: I4, resamples: int, seed: int
+def ordinal_scores(
+    terms: dict[str, F8], p: F8 | None, predicted: I4, true: I4, level: I4, resamples: int, seed: int
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Adds the steps off to the terms; quadratic kappa of the median class with its interval."""
+    """Add the absolute error `mae` to the terms; return quadratic kappa of the median class and its interval."""
     k = len(level)
-    middle = level[said].astype(np.int64)
+    predicted_level = level[predicted].astype(np.int64)
     if p is not None:
-        middle = median_level(p[:, np.argsort(level)])
-    at = level[true].astype(np.int64)
-    terms["mae"] = np.abs(middle - at).astype(np.float64)
-    table = np.bincount(middle * k + at, minlength=k * k).reshape(k, k).astype(np.float64)
+        predicted_level = median_level(p[:, np.argsort(level)])
+    true_level = level[true].astype(np.int64)
+    terms["mae"] = np.abs(predicted_level - true_level).astype(np.float64)
+    table = np.bincount(predicted_level * k + true_level, minlength=k * k).reshape(k, k).astype(np.float64)
     kappa = float(quadratic_kappa(table))
     if np.isnan(kappa):
         return None, None

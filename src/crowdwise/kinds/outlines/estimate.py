@@ -1,4 +1,4 @@
-"""The outline that is believed to be on each picture, and workers by how far theirs go with it."""
+"""Estimated outlines of each image, and the overlap of each worker with the other workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from .answers import Outlines
 
 F8 = npt.NDArray[np.float64]
@@ -21,8 +21,14 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OutlineEstimate(Estimate):
-    """n_outlines[task] outlines a picture, length[outline] points each, point[point, x y]; `agreement[task]` is the
-    mean IoU of the workers' masks with it (NaN where nobody looked)."""
+    """Estimated outlines, one image after the other.
+
+    Args:
+        n_outlines: n_outlines[task], the number of outlines of each image.
+        length: length[outline], the number of points of each outline.
+        point: point[point, x y].
+        agreement: agreement[task], the mean IoU of the workers' masks with the estimate; NaN without answers.
+    """
 
     kind: ClassVar[str] = "outlines"
     rules: ClassVar[Rules] = {
@@ -41,44 +47,54 @@ class OutlineEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> OutlineEstimate:  # noqa: ARG003
-        """From a run folder; a stranger may have had it."""
-        made = cls(**{name: arrays[name] for name in cls.rules})
-        if len(made.length) != int(made.n_outlines.sum()) or made.point.shape != (int(made.length.sum()), 2):
+        """Return the estimate from the arrays of a run folder, which may have been edited."""
+        estimate = cls(**{name: arrays[name] for name in cls.rules})
+        if len(estimate.length) != int(estimate.n_outlines.sum()) or estimate.point.shape != (
+            int(estimate.length.sum()),
+            2,
+        ):
             raise DataError("the saved result is damaged (its outlines do not have their points)")
-        return made
+        return estimate
 
     def __len__(self) -> int:
         return len(self.n_outlines)
 
     @cached_property
     def answers(self) -> Outlines:
-        """The outlines as answers, a row a task."""
+        """The outlines as answers, one row per task."""
         return Outlines(self.n_outlines, self.length, self.point)
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """outlines, agreement, n_labels."""
+        """Return outlines, agreement and n_labels."""
         agreement = pl.Series(self.agreement).fill_nan(None)
         return {"outlines": self.answers.columns()["outlines"], "agreement": agreement, "n_labels": n_labels}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """outlines."""
+        """Return the columns of an answer."""
         return ("outlines",)
 
     def facts(self) -> dict[str, Any]:
-        """Outlines in all."""
+        """Return the number of outlines."""
         return {"outlines": int(self.n_outlines.sum())}
 
     def summary(self) -> str:
-        """Outlines in all and how far the workers go with them."""
-        known = self.agreement[np.isfinite(self.agreement)]
-        mean = f", mean IoU with the workers {known.mean():.2f}" if len(known) else ""
+        """Return the number of outlines and the mean IoU of the workers with them."""
+        agreement = self.agreement[np.isfinite(self.agreement)]
+        mean = f", mean IoU with the workers {agreement.mean():.2f}" if len(agreement) else ""
         return f"{int(self.n_outlines.sum()):,} outlines{mean}"
 
 
 @dataclass(frozen=True, eq=False)
-class OutlineWorkers(WorkerPicture):
-    """Of each worker: the mean IoU of their masks with what the *others* make of the picture, with its 95 % interval;
-    sensitivity and specificity over pixels where the method has them. NaN where nothing tells."""
+class OutlineWorkers(WorkerSummary):
+    """Overlap of each worker with the others; NaN where it is unknown.
+
+    Args:
+        iou: Mean IoU of the worker's masks with the estimate from the *other* workers.
+        iou_low: Lower end of the 95 % interval of `iou`.
+        iou_high: Upper end of the 95 % interval of `iou`.
+        sensitivity: Share of the pixels inside that the worker marked, if the method estimates it.
+        specificity: Share of the pixels outside that the worker left unmarked, if the method estimates it.
+    """
 
     rules: ClassVar[Rules] = {
         "iou": ("m", "f", "skills"),
@@ -97,9 +113,9 @@ class OutlineWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> OutlineWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Return the worker summary from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """iou with its interval, sensitivity, specificity."""
+        """Return iou with its interval, sensitivity and specificity."""
         return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}

@@ -1,4 +1,4 @@
-"""Known outlines of some pictures."""
+"""Base class of the methods for outlines: input checks, gold, pixels, worker weights and inference on new tasks."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ from ...core.result import Result, versions
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.calibration import Decided, checked, wanted
+from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
 from ..boxes.maths import iou
 from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import OutlineCoder, Outlines, outline_votes, told_by
+from .answers import OutlineCoder, Outlines, detect_columns, outline_votes
 from .estimate import OutlineEstimate, OutlineWorkers
-from .maths import Mask, beside_others, fill_even_odd, grid, overlap, patterns, trace
+from .maths import Mask, fill_even_odd, grid, iou_with_others, overlap, patterns, trace
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+# Key of the worker weights among the extra arrays of a result.
+WORKER_WEIGHT = "worker_weight"
 
 
 def outline_truth(truth: Any) -> tuple[pl.Series, Outlines]:
-    """Any way to write down the outlines of pictures: the tasks, and their outlines."""
+    """Return the tasks of a truth, given as a mapping or a table, and their outlines."""
     if isinstance(truth, dict):
         texts = OutlineCoder({"outlines": list(truth.values())}).texts
         truth = pl.DataFrame({"task": pl.Series(list(truth)), "outlines": texts})
-    table = truth_table(truth, ("outlines",), like=("label",))
+    table = truth_table(truth, ("outlines",), aliases=("label",))
     try:
         return table["task"], OutlineCoder({"outlines": table["outlines"]}).finish()
     except DataError as error:
         raise DataError(f"the truth: {error}") from None
 
 
-def known(votes: Votes[Outlines], gold: Any) -> tuple[npt.NDArray[np.int64], Outlines]:
-    """Codes of the known pictures, and their outlines."""
+def gold_answers(votes: Votes[Outlines], gold: Any) -> tuple[npt.NDArray[np.int64], Outlines]:
+    """Return the codes of the gold tasks and their outlines."""
     names, outlines = outline_truth(gold)
-    task, there = place_gold(names.to_frame("task"), votes.tasks)
-    rows = np.flatnonzero(there)
+    task, is_gold = place_gold(names.to_frame("task"), votes.tasks)
+    rows = np.flatnonzero(is_gold)
     return task[rows].astype(np.int64), outlines.take(rows)
 
 
 # ----------------------------------------------------------------
-# What every method for outlines shares: pixels of each picture, gold, workers, outlines again, the Result.
-
-F8 = npt.NDArray[np.float64]
-# What each worker's vote weighs, among the arrays of a Result.
-TRUST = "worker_weight"
+# The base class of the methods.
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
-    """What a method makes of one picture: which pixels are in, and (NaN: not known) the workers' rates over pixels."""
+class MaskEstimate:
+    """Estimate of one image: the pixels inside, and the workers' rates over pixels (NaN if the method has none)."""
 
     inside: Mask
     sensitivity: F8
@@ -69,8 +70,14 @@ class Looked:
 
 @dataclass(frozen=True, kw_only=True)
 class OutlineAggregator(Method):
-    """A method for outlines. Each picture is cut into at most `pixels` pixels over what was drawn on it; what the
-    method takes for inside is traced as outlines again."""
+    """Base class of the methods for outlines.
+
+    The drawn area of each image is divided into pixels. The pixels that the method estimates as inside are traced as
+    outlines.
+
+    Args:
+        pixels: Maximum number of pixels per image.
+    """
 
     takes: ClassVar[str] = "outlines"
     pixels: Count = 40_000
@@ -85,90 +92,112 @@ class OutlineAggregator(Method):
         callback: Callback | None = None,  # noqa: ARG002
         calibrate: bool | None = None,
     ) -> Result:
-        """The outline of each picture in these votes, or in a table task, worker, outlines; known ones stay put.
+        """Estimate the outlines of each image and the quality of the workers.
 
-        `calibrate` learns from gold how many pictures are right; the default method does so unless it is False.
+        Args:
+            votes: Votes, or a table with the columns task, worker, outlines.
+            gold: Known outlines of some images, as a mapping or a table with the columns task, outlines. They are held
+                fixed, and workers are scored against them.
+            prior: Not supported by methods for outlines.
+            n_shards: Ignored.
+            callback: Ignored.
+            calibrate: Whether to estimate on gold how many images are correct. None: only the default method does.
+
+        Returns:
+            The result, with an `OutlineEstimate` and an `OutlineWorkers`.
+
+        Raises:
+            DataError: If the votes are not outlines.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
         votes = as_outlines(votes)
-        told: dict[int, list[F8]] = {}
+        gold_shapes: dict[int, list[F8]] = {}
         if gold is not None:
-            tasks, outlines = known(votes, gold)
-            told = {int(task): outlines.of_row(i) for i, task in enumerate(tasks.tolist())}
-        result = self.judged(votes, self.trust(votes, told), told if gold is not None else None)
+            tasks, outlines = gold_answers(votes, gold)
+            gold_shapes = {int(task): outlines.of_row(i) for i, task in enumerate(tasks.tolist())}
+        result = self.solve(votes, self.worker_weights(votes, gold_shapes), gold_shapes if gold is not None else None)
         return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
-    def judged(self, votes: Votes[Outlines], trust: F8 | None, told: dict[int, list[F8]] | None = None) -> Result:
-        """All pictures, by workers whose votes weigh `trust` (None: all alike)."""
-        sums = _Sums(votes.n_workers)
-        found: list[list[F8]] = []
+    def solve(
+        self, votes: Votes[Outlines], worker_weights: F8 | None, gold_shapes: dict[int, list[F8]] | None = None
+    ) -> Result:
+        """Fit all images, given the weight of each worker (None: equal weights)."""
+        scores = _WorkerScores(votes.n_workers)
+        outlines: list[list[F8]] = []
         agreement = np.full(votes.n_tasks, np.nan)
         weight = np.ones(len(votes)) if votes.weight is None else np.asarray(votes.weight, dtype=np.float64)
-        if trust is not None:
-            weight = weight * trust[votes.worker]
+        if worker_weights is not None:
+            weight = weight * worker_weights[votes.worker]
         for task in range(votes.n_tasks):
-            shapes, agreement[task] = self._picture(votes, weight, task, (told or {}).get(task), sums)
-            found.append(shapes)
-        return self._result(votes, found, agreement, sums, told, {} if trust is None else {TRUST: trust})
+            shapes, agreement[task] = self._fit_image(votes, weight, task, (gold_shapes or {}).get(task), scores)
+            outlines.append(shapes)
+        return self._result(
+            votes,
+            outlines,
+            agreement,
+            scores,
+            gold_shapes,
+            {} if worker_weights is None else {WORKER_WEIGHT: worker_weights},
+        )
 
-    def trust(self, votes: Votes[Outlines], told: dict[int, list[F8]]) -> F8 | None:  # noqa: ARG002
-        """What each worker's vote weighs over all pictures; None where each picture is judged by itself."""
+    def worker_weights(self, votes: Votes[Outlines], gold_shapes: dict[int, list[F8]]) -> F8 | None:  # noqa: ARG002
+        """Return the weight of each worker over all images, or None if each image is fitted separately."""
         return None
 
     @abstractmethod
-    def combine(self, masks: Mask, weight: F8) -> Looked:
-        """One picture: masks[worker, pixel]."""
+    def combine(self, masks: Mask, weight: F8) -> MaskEstimate:
+        """Combine the masks[worker, pixel] of one image."""
 
-    def _picture(
-        self, votes: Votes[Outlines], every: F8, task: int, truth: list[F8] | None, sums: _Sums
+    def _fit_image(
+        self, votes: Votes[Outlines], row_weight: F8, task: int, truth: list[F8] | None, scores: _WorkerScores
     ) -> tuple[list[F8], float]:
         rows = np.arange(votes.task_offsets[task], votes.task_offsets[task + 1])
-        rows = rows[every[rows] > 0]
-        weight = every[rows]
+        rows = rows[row_weight[rows] > 0]
+        weight = row_weight[rows]
         drawn = [votes.answers.of_row(int(row)) for row in rows]
-        x, y = grid([*(p for each in drawn for p in each), *(truth or [])], self.pixels)
+        x, y = grid([*(p for outlines in drawn for p in outlines), *(truth or [])], self.pixels)
         if not len(rows) or not len(x):
             return truth or [], 1.0 if len(rows) and not truth else np.nan
-        masks = np.array([fill_even_odd(each, x, y).ravel() for each in drawn])
-        look = self.combine(masks, weight)
-        inside = look.inside if truth is None else fill_even_odd(truth, x, y).ravel()
+        masks = np.array([fill_even_odd(outlines, x, y).ravel() for outlines in drawn])
+        fit = self.combine(masks, weight)
+        inside = fit.inside if truth is None else fill_even_odd(truth, x, y).ravel()
         for i, row in enumerate(rows.tolist()):
             others = inside
             if truth is None and len(rows) > 1:
-                rest = np.arange(len(rows)) != i
-                others = self.combine(masks[rest], weight[rest]).inside
+                is_other = np.arange(len(rows)) != i
+                others = self.combine(masks[is_other], weight[is_other]).inside
             if truth is not None or len(rows) > 1:
-                sums.add(int(votes.worker[row]), overlap(masks[i], others), look.sensitivity[i], look.specificity[i])
+                scores.add(int(votes.worker[row]), overlap(masks[i], others), fit.sensitivity[i], fit.specificity[i])
         shapes = truth if truth is not None else trace(inside.reshape(len(y), len(x)), x, y)
         return shapes, float(np.mean([overlap(mask, inside) for mask in masks]))
 
     def _result(
         self,
         votes: Votes[Outlines],
-        found: list[list[F8]],
+        outlines: list[list[F8]],
         agreement: F8,
-        sums: _Sums,
-        told: dict[int, Any] | None,
+        scores: _WorkerScores,
+        gold_shapes: dict[int, Any] | None,
         extra: dict[str, Any],
     ) -> Result:
-        flat = [points for shapes in found for points in shapes]
+        flat = [points for shapes in outlines for points in shapes]
         gold = None
-        if told is not None:
+        if gold_shapes is not None:
             gold = np.zeros(votes.n_tasks, dtype=bool)
-            gold[list(told)] = True
+            gold[list(gold_shapes)] = True
         return Result(
             method=self.name,
             params=self.params(),
             tasks=votes.tasks,
             workers=votes.workers,
             estimate=OutlineEstimate(
-                n_outlines=np.array([len(shapes) for shapes in found], dtype=np.int64),
+                n_outlines=np.array([len(shapes) for shapes in outlines], dtype=np.int64),
                 length=np.array([len(points) for points in flat], dtype=np.int64),
                 point=np.concatenate(flat) if flat else np.empty((0, 2)),
                 agreement=agreement,
             ),
-            picture=sums.picture(),
+            worker_summary=scores.worker_summary(),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
             gold=gold,
@@ -177,191 +206,204 @@ class OutlineAggregator(Method):
         )
 
 
-class _Sums:
-    """What is seen of each worker, picture by picture."""
+class _WorkerScores:
+    """Scores of each worker, collected image by image."""
 
     def __init__(self, n_workers: int) -> None:
-        self.seen: list[list[float]] = [[] for _ in range(n_workers)]
+        self.ious: list[list[float]] = [[] for _ in range(n_workers)]
         self.rates = np.zeros((n_workers, 2))
 
     def add(self, worker: int, iou: float, sensitivity: float, specificity: float) -> None:
-        """One picture of a worker."""
-        self.seen[worker].append(iou)
+        """Add one image of a worker."""
+        self.ious[worker].append(iou)
         self.rates[worker] += (sensitivity, specificity)
 
-    def picture(self) -> OutlineWorkers:
-        """Means, with intervals by the spread over pictures (at least .1, so that two pictures are not a certainty)."""
-        n = np.array([len(each) for each in self.seen])
-        mean = np.array([np.mean(each) if each else np.nan for each in self.seen])
-        sd = np.array([max(float(np.std(each)), 0.1) if each else np.nan for each in self.seen])
-        wide = 1.96 * sd / np.sqrt(np.maximum(n, 1))
-        value, low, high = (np.clip(each, 0.0, 1.0) for each in (mean, mean - wide, mean + wide))
+    def worker_summary(self) -> OutlineWorkers:
+        """Return the means with intervals from the spread over images.
+
+        The standard deviation is at least .1, so that intervals from few images do not collapse.
+        """
+        n = np.array([len(ious) for ious in self.ious])
+        mean = np.array([np.mean(ious) if ious else np.nan for ious in self.ious])
+        sd = np.array([max(float(np.std(ious)), 0.1) if ious else np.nan for ious in self.ious])
+        margin = 1.96 * sd / np.sqrt(np.maximum(n, 1))
+        value, low, high = (np.clip(bound, 0.0, 1.0) for bound in (mean, mean - margin, mean + margin))
         rates = np.where(n[:, None] > 0, self.rates / np.maximum(n, 1)[:, None], np.nan)
         return OutlineWorkers(value, low, high, rates[:, 0], rates[:, 1])
 
 
-def said(votes: Votes[Outlines], result: Result) -> Outlines:  # noqa: ARG001
-    """The outlines of every picture."""
-    own = result.estimate
-    assert isinstance(own, OutlineEstimate)
-    return own.answers
+def estimated_answers(votes: Votes[Outlines], result: Result) -> Outlines:  # noqa: ARG001
+    """Return the estimated outlines as one answer per task."""
+    return _estimate(result).answers
 
 
 def infer(result: Result, votes: Votes[Outlines], unknown_workers: Policy) -> Result:
-    """Other pictures of the same workers, by the same method and its trust in them; strangers have the mean."""
+    """Estimate the outlines of new images by the method and the worker weights of a result.
+
+    Unknown workers get the mean weight.
+    """
     votes = as_outlines(votes)
-    old, known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, known, unknown_workers)
+    old, is_known = lookup(result.workers, votes.workers)
+    refuse_strangers(result, votes.workers, is_known, unknown_workers)
     method: OutlineAggregator = registry.method(result.method, **result.params)
-    trust = result.extra.get(TRUST)
-    if trust is not None:
-        trust = np.where(known, np.asarray(trust)[old], np.mean(trust))
-    found = method.judged(votes, trust)
-    parts = {name: np.where(known, values[old], np.nan) for name, values in result.picture.arrays().items()}
-    return replace(found, picture=OutlineWorkers(**parts))
+    weights = result.extra.get(WORKER_WEIGHT)
+    if weights is not None:
+        weights = np.where(is_known, np.asarray(weights)[old], np.mean(weights))
+    fit = method.solve(votes, weights)
+    parts = {name: np.where(is_known, values[old], np.nan) for name, values in result.worker_summary.arrays().items()}
+    return replace(fit, worker_summary=OutlineWorkers(**parts))
 
 
 def as_outlines(votes: Any) -> Votes[Outlines]:
-    """Votes as they are, a table task, worker, outlines as votes; anything else is told how to be read."""
+    """Return votes of outlines; a table with the columns task, worker, outlines is converted.
+
+    Raises:
+        DataError: If the votes are of another kind or not votes at all.
+    """
     if isinstance(votes, Votes):
         if isinstance(votes.answers, Outlines):
             return votes
         raise DataError(
-            f"outlines are needed, got {votes.kind.people}; read the file with kind='outlines' (--kind outlines), or "
-            "take a method for these"
+            f"outlines are needed, got {votes.kind.display_name}; read the file with kind='outlines' "
+            "(--kind outlines), or use a method for them"
         )
     if isinstance(votes, str | np.ndarray | list | tuple) or not hasattr(votes, "__len__"):
-        raise DataError("votes are needed; columns go through cw.outline_votes(task, worker, outlines)")
+        raise DataError("votes are needed; columns go through cw.outlines.outline_votes(task, worker, outlines)")
     frame = to_polars(votes)
-    picked, _ = pick(frame, dict(told_by(frame.columns) or {}), "the frame", (), ("task", "worker", "outlines"))
+    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), ("task", "worker", "outlines"))
     return outline_votes(picked.pop("task"), picked.pop("worker"), picked.pop("outlines"), **picked)
 
 
 # ----------------------------------------------------------------
-# Outlines as decisions: those of a picture are right where they overlap the known ones by half.
+# Outlines as decisions: those of an image are correct if they overlap the gold ones by half.
 
-I8 = npt.NDArray[np.int64]
-DecisionsMask = npt.NDArray[np.bool_]
-# The least IoU with the known outlines, and the pixels that a picture is compared on.
-OVERLAP, PIXELS = 0.5, 40_000
+# Minimum IoU with the gold outlines, and the number of pixels on which an image is compared, at most.
+OVERLAP, MAX_PIXELS = 0.5, 40_000
 
 
-def decided() -> Decided:
-    """What is right or wrong."""
-    return Decided("pictures", "with an IoU of .5 or more with the known outlines", _pictures, _right, _apply)
+def decisions() -> DecisionHooks:
+    """Return how outlines are judged right or wrong."""
+    return DecisionHooks("images", "with an IoU of .5 or more with the known outlines", _images, _right, _apply)
 
 
-def _own(result: Result) -> OutlineEstimate:
+def _estimate(result: Result) -> OutlineEstimate:
     assert isinstance(result.estimate, OutlineEstimate)
     return result.estimate
 
 
-def _pictures(result: Result) -> tuple[I8, F8]:
-    own = _own(result)
-    return np.arange(len(own)), np.nan_to_num(own.agreement, nan=0.5)
+def _images(result: Result) -> tuple[I8, F8]:
+    estimate = _estimate(result)
+    return np.arange(len(estimate)), np.nan_to_num(estimate.agreement, nan=0.5)
 
 
 def _right(votes: Votes[Outlines], result: Result, gold: Any) -> F8:
-    own, out = _own(result), np.full(votes.n_tasks, np.nan)
-    task, theirs = known(votes, gold)
+    estimate, is_right = _estimate(result), np.full(votes.n_tasks, np.nan)
+    task, gold_outlines = gold_answers(votes, gold)
     for i, t in enumerate(task.tolist()):
-        one, two = own.answers.of_row(t), theirs.of_row(i)
-        x, y = grid([*one, *two], PIXELS)
-        out[t] = overlap(fill_even_odd(one, x, y).ravel(), fill_even_odd(two, x, y).ravel()) >= OVERLAP
-    return out
+        estimated, truth = estimate.answers.of_row(t), gold_outlines.of_row(i)
+        x, y = grid([*estimated, *truth], MAX_PIXELS)
+        is_right[t] = overlap(fill_even_odd(estimated, x, y).ravel(), fill_even_odd(truth, x, y).ravel()) >= OVERLAP
+    return is_right
 
 
-def _apply(estimate: OutlineEstimate, learnt: GoldCalibration, kept: DecisionsMask, parts: Any) -> OutlineEstimate:
-    """`agreement` is a measured overlap, no probability: it stays."""
-    del learnt, kept, parts
+def _apply(estimate: OutlineEstimate, calibration: GoldCalibration, keep: Mask, parts: Any) -> OutlineEstimate:
+    """Return the estimate unchanged: `agreement` is a measured overlap, not a probability."""
+    del calibration, keep, parts
     return estimate
 
 
 # ----------------------------------------------------------------
-# What a worker's masks are worth, over all their pictures.
+# Worker weights over all images.
 
-# Rounds in which workers are judged by a vote in which the others weigh what they are worth.
+# Rounds in which workers are scored against the weighted vote of the others.
 ROUNDS = 3
-# Pictures' worth of the crowd's own mean that stand beside each worker's.
-PSEUDO = 1.0
-# An overlap is known well enough from so many pixels.
-ENOUGH = 10_000
-# So much of the way from the usual worker to one who always draws the same place is luck. Settled on planted crowds.
-LUCK = 0.3
-# Where the usual worker nearly always draws the same place, as things lie there, nobody stands out by it.
-NARROW = 0.25
-# A worker's pictures are held against so many others of theirs.
+# Weight of the crowd's mean in each worker's mean, in images.
+PSEUDO_IMAGES = 1.0
+# Maximum number of pixels on which overlaps are measured for the weights.
+WEIGHT_PIXELS = 10_000
+# Same-place overlap up to this share of the way from the typical worker to a worker who always draws the same place is
+# attributed to chance. Chosen on planted crowds.
+CHANCE_EXCESS = 0.3
+# Minimum distance between the typical worker and a worker who always draws the same place.
+MIN_HEADROOM = 0.25
+# Each image of a worker is compared with this many other images of the worker.
 LAGS = 10
 
 
-def trust_by_overlap(votes: Votes[Outlines], told: dict[int, list[F8]], pixels: int, power: float) -> F8:
-    """weight[worker]: the mean IoU of their masks with the vote of the others (or with what is told), to the power.
+def weights_by_overlap(votes: Votes[Outlines], gold_shapes: dict[int, list[F8]], pixels: int, power: float) -> F8:
+    """Return weight[worker]: the mean IoU of their masks with the vote of the others (or with gold), to the power.
 
-    Pictures on which neither a worker nor the others have anything say nothing. Who always draws the same place agrees
-    with others who do, and has seen nothing: their IoU counts for less.
+    Images on which neither the worker nor the others marked anything are ignored. Workers who always draw the same
+    place agree with each other without looking, so their weight is reduced.
     """
-    looks = by_picture(votes)
-    seen = [_seen(votes, task, told.get(task), min(pixels, ENOUGH)) for task in range(votes.n_tasks)]
-    weight = looks**power
+    factor = place_factor(votes)
+    images = [
+        _image_votes(votes, task, gold_shapes.get(task), min(pixels, WEIGHT_PIXELS)) for task in range(votes.n_tasks)
+    ]
+    weight = factor**power
     for _ in range(ROUNDS):
         total, n = np.zeros(votes.n_workers), np.zeros(votes.n_workers)
-        for worker, each, said, count, truth in seen:
-            found = beside_others(said, count, each * weight[worker], truth)
-            heard = np.isfinite(found)
-            np.add.at(total, worker[heard], found[heard])
-            np.add.at(n, worker[heard], 1.0)
+        for worker, row_weight, marks, count, truth in images:
+            ious = iou_with_others(marks, count, row_weight * weight[worker], truth)
+            is_defined = np.isfinite(ious)
+            np.add.at(total, worker[is_defined], ious[is_defined])
+            np.add.at(n, worker[is_defined], 1.0)
         if not n.sum():
             return weight
-        mean = (total + PSEUDO * total.sum() / n.sum()) / (n + PSEUDO)
-        weight = np.maximum(mean * looks, 1e-6) ** power
+        mean = (total + PSEUDO_IMAGES * total.sum() / n.sum()) / (n + PSEUDO_IMAGES)
+        weight = np.maximum(mean * factor, 1e-6) ** power
     return weight
 
 
-def by_picture(votes: Votes[Outlines]) -> F8:
-    """[worker]: 1, or less the nearer they are to drawing the same place on every picture.
+def place_factor(votes: Votes[Outlines]) -> F8:
+    """Return factor[worker]: 1, or less for workers who tend to draw the same place on every image.
 
-    The IoU of the boxes round what a worker drew on different pictures, beside that of the usual worker: things that
-    always lie in the middle are there for all.
+    It is based on the IoU of the bounding boxes of what a worker drew on different images, compared with the typical
+    worker, since objects that always lie in the middle affect all workers.
     """
-    box, worker = _boxes(votes)
+    box, worker = _bounding_boxes(votes)
     order = np.argsort(worker, kind="stable")
     total, n = np.zeros(votes.n_workers), np.zeros(votes.n_workers)
     for lag in range(1, LAGS + 1):
         i, j = order[:-lag], order[lag:]
-        i, j = (each[worker[i] == worker[j]] for each in (i, j))
+        i, j = (rows[worker[i] == worker[j]] for rows in (i, j))
         np.add.at(total, worker[i], iou(box[i], box[j]))
         np.add.at(n, worker[i], 1.0)
     if (n > 0).sum() < 3:
         return np.ones(votes.n_workers)
-    usual = float(np.median(total[n > 0] / n[n > 0]))
-    far = ((total + PSEUDO * usual) / (n + PSEUDO) - usual) / max(1 - usual, NARROW)
-    return np.asarray(np.clip(1 - (far - LUCK) / (1 - LUCK), 1e-2, 1.0))
+    typical = float(np.median(total[n > 0] / n[n > 0]))
+    excess = ((total + PSEUDO_IMAGES * typical) / (n + PSEUDO_IMAGES) - typical) / max(1 - typical, MIN_HEADROOM)
+    return np.asarray(np.clip(1 - (excess - CHANCE_EXCESS) / (1 - CHANCE_EXCESS), 1e-2, 1.0))
 
 
-def _boxes(votes: Votes[Outlines]) -> tuple[F8, npt.NDArray[np.int32]]:
-    """The box (left, top, right, bottom) round what each row drew, and its worker; rows without anything left out."""
-    rows, found = [], []
+def _bounding_boxes(votes: Votes[Outlines]) -> tuple[F8, npt.NDArray[np.int32]]:
+    """Return the bounding box (left, top, right, bottom) and the worker of each answer that is not empty."""
+    rows, boxes = [], []
     for row in range(len(votes)):
         shapes = votes.answers.of_row(row)
         if shapes:
             points = np.concatenate(shapes)
             rows.append(row)
-            found.append([*points.min(axis=0), *points.max(axis=0)])
-    return np.array(found, dtype=np.float64).reshape(len(rows), 4), votes.worker[np.array(rows, dtype=np.int64)]
+            boxes.append([*points.min(axis=0), *points.max(axis=0)])
+    return np.array(boxes, dtype=np.float64).reshape(len(rows), 4), votes.worker[np.array(rows, dtype=np.int64)]
 
 
-def _seen(
+def _image_votes(
     votes: Votes[Outlines], task: int, truth: list[F8] | None, pixels: int
 ) -> tuple[npt.NDArray[np.int32], F8, F8, F8, F8 | None]:
-    """(worker of each row, weight of each row, said[row, pattern], pixels of each pattern, the truth's patterns)."""
+    """Return (worker and weight of each row, marks[row, pattern], pixels of each pattern, patterns of the gold)."""
     rows = np.arange(votes.task_offsets[task], votes.task_offsets[task + 1])
-    each = np.ones(len(rows)) if votes.weight is None else votes.weight[rows]
-    rows, each = rows[each > 0], each[each > 0]
+    row_weight = np.ones(len(rows)) if votes.weight is None else votes.weight[rows]
+    rows, row_weight = rows[row_weight > 0], row_weight[row_weight > 0]
     drawn = [votes.answers.of_row(int(row)) for row in rows]
-    x, y = grid([*(p for some in drawn for p in some), *(truth or [])], pixels)
+    x, y = grid([*(p for outlines in drawn for p in outlines), *(truth or [])], pixels)
     worker = votes.worker[rows]
     if not len(rows) or not len(x):
-        return worker, each, np.zeros((len(rows), 0)), np.zeros(0), None
-    given = drawn if truth is None else [*drawn, truth]
-    said, count, _ = patterns(np.array([fill_even_odd(some, x, y).ravel() for some in given]))
-    return (worker, each, said, count, None) if truth is None else (worker, each, said[:-1], count, said[-1])
+        return worker, row_weight, np.zeros((len(rows), 0)), np.zeros(0), None
+    shapes = drawn if truth is None else [*drawn, truth]
+    marks, count, _ = patterns(np.array([fill_even_odd(outlines, x, y).ravel() for outlines in shapes]))
+    return (
+        (worker, row_weight, marks, count, None)
+        if truth is None
+        else (worker, row_weight, marks[:-1], count, marks[-1])
+    )

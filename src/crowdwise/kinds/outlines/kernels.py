@@ -1,4 +1,4 @@
-"""Outlines of many answers, in numba: how much of two answers is common, pixel by pixel, without masks in memory."""
+"""Numba kernels for outlines: common pixels of two answers, computed row by row without storing masks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _flips(start, first, point, row, low, step, n, y, out):
-    """Where the outlines of an answer cross the height y, each crossing counted at the first pixel to its right."""
+    """Count the crossings of an answer's outlines with the height y, each at the first pixel to its right."""
     for o in range(start[row], start[row + 1]):
         a0, a1 = first[o], first[o + 1]
         if a1 - a0 < 3:
@@ -28,10 +28,11 @@ def _flips(start, first, point, row, low, step, n, y, out):
 
 
 @njit(cache=True, nogil=True)
-def common_pixels(start, first, point, i, j, most, both, either):
-    """Pixels in both and in either of answers i[p] and j[p], on at most about `most` pixels over all that they draw.
+def common_pixels(start, first, point, i, j, max_pixels, intersection, union):
+    """Count the pixels in both and in either of answers i[p] and j[p], on a grid of about `max_pixels` pixels at most.
 
-    The grid is that of maths/outlines/raster.grid, and a pixel is inside by the even-odd rule at its middle."""
+    The grid is that of `maths.grid`. A pixel is inside by the even-odd rule at its centre.
+    """
     for p in range(i.size):
         low = np.full(2, np.inf)
         high = np.full(2, -np.inf)
@@ -40,34 +41,34 @@ def common_pixels(start, first, point, i, j, most, both, either):
                 for d in range(2):
                     low[d] = min(low[d], point[k, d])
                     high[d] = max(high[d], point[k, d])
-        both[p] = 0
-        either[p] = 0
+        intersection[p] = 0
+        union[p] = 0
         if high[0] < low[0]:
             continue
         low, high = np.floor(low), np.ceil(high)
         wide = np.maximum(high - low, 1e-9)
-        step = max(1.0, np.sqrt(wide[0] * wide[1] / most))
+        step = max(1.0, np.sqrt(wide[0] * wide[1] / max_pixels))
         if max(wide[0], wide[1]) < 4.0:
-            step = np.sqrt(wide[0] * wide[1] / most)
-        step = max(step, max(wide[0], wide[1]) / most)
+            step = np.sqrt(wide[0] * wide[1] / max_pixels)
+        step = max(step, max(wide[0], wide[1]) / max_pixels)
         nx, ny = max(int(np.ceil(wide[0] / step)), 1), max(int(np.ceil(wide[1] / step)), 1)
-        one, two = np.zeros(nx + 1, dtype=np.int64), np.zeros(nx + 1, dtype=np.int64)
+        first_flips, second_flips = np.zeros(nx + 1, dtype=np.int64), np.zeros(nx + 1, dtype=np.int64)
         for r in range(ny):
             y = low[1] + (r + 0.5) * step
-            one[:] = 0
-            two[:] = 0
-            _flips(start, first, point, i[p], low[0], step, nx, y, one)
-            _flips(start, first, point, j[p], low[0], step, nx, y, two)
+            first_flips[:] = 0
+            second_flips[:] = 0
+            _flips(start, first, point, i[p], low[0], step, nx, y, first_flips)
+            _flips(start, first, point, j[p], low[0], step, nx, y, second_flips)
             a = b = 0
             for c in range(nx):
-                a = (a + one[c]) % 2
-                b = (b + two[c]) % 2
-                both[p] += a * b
-                either[p] += a + b - a * b
+                a = (a + first_flips[c]) % 2
+                b = (b + second_flips[c]) % 2
+                intersection[p] += a * b
+                union[p] += a + b - a * b
 
 
 @njit(cache=True, nogil=True)
 def count_codes(code, out):
-    """How often each code occurs."""
+    """Count how often each code occurs."""
     for i in range(code.size):
         out[code[i]] += 1

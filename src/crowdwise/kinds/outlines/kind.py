@@ -1,4 +1,4 @@
-"""The record of the kind: outlines drawn on pictures."""
+"""The kind `outlines`: polygons drawn on images."""
 
 from __future__ import annotations
 
@@ -7,109 +7,52 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ...core.kind import Kind
-from ..hooks import DecidedHooks
-from .answers import NAMES, OutlineCoder, claims, fits, told_by
+from ..hooks import PackageHooks
+from .answers import NAMES, OutlineCoder, accepts, detect_columns, explain_detection
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
-    from ...evaluation.calibration import Decided
-    from ...evaluation.scores import Table
     from ...report.sheet import Sheet
     from ...workers.flags import Flag
     from ...workers.studied import Studied
 
-    F8 = npt.NDArray[np.float64]
 
-
-class OutlineHooks(DecidedHooks):
-    """What the other packages do for outlines."""
+class OutlineHooks(PackageHooks):
+    """Hooks of outlines."""
 
     display_name = "outlines"
 
-    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import OutlineEstimate, OutlineWorkers
 
         return OutlineEstimate, OutlineWorkers
-
-    def describe(self, votes: Votes[Any]) -> dict[str, Any]:
-        from .scoring import describe
-
-        return describe(votes)
 
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import OutlinePlots
 
         return OutlinePlots(result)
 
-    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
-        from .fitting import infer
-
-        return infer(result, votes, unknown_workers)
-
-    def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
-        from .scoring import evaluate
-
-        return self.call(evaluate, result, truth, **options)
-
-    def decisions(self) -> Decided:
-        from .fitting import decided
-
-        return decided()
-
-    def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
-        from .scoring import sentences
-
-        return sentences(votes, result)
-
     def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
         from .scoring import worker_rows
 
         return worker_rows(result, limit)
 
-    def show(self, result: Result) -> tuple[str, list[Table]]:
-        from .scoring import show
-
-        return show(result)
-
-    def inspect(self, facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
-        from .scoring import inspect
-
-        return inspect(facts, limit)
-
     def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from ...workers.distance_based import study_alike
+        from ...workers.distance_based import study_by_distance
 
-        return self.call(study_alike, votes, result, **options)
+        return self.call(study_by_distance, votes, result, **options)
 
     def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from ...workers.distance_based import flag_alike
+        from ...workers.distance_based import flags_by_distance
 
-        return flag_alike(votes, result)
+        return flags_by_distance(votes, result)
 
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import outline_page
 
         return self.call(outline_page, votes, result, **options)
-
-    def distance(self, answers: Any, i: Any, j: Any) -> F8:
-        from .answers import distance
-
-        return distance(answers, i, j)
-
-    def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
-        from .fitting import said
-
-        return said(votes, result)
-
-    def gold_answers(self, votes: Votes[Any], gold: Any) -> tuple[Any, Any]:
-        from .fitting import known
-
-        return known(votes, gold)
 
 
 KIND = Kind(
@@ -119,9 +62,9 @@ KIND = Kind(
     coder=OutlineCoder,
     default="outline_vote",
     answers_word="answers with outlines",
-    told_by=told_by,
-    fits=fits,
-    claims=claims,
+    detect_columns=detect_columns,
+    accepts=accepts,
+    explain_detection=explain_detection,
     dtypes=(pl.String(),),
     blank="[]",
 )

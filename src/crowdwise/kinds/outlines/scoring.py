@@ -1,9 +1,10 @@
-"""How good are outlines, given the true ones: IoU and Dice of what they enclose."""
+"""Scores of outlines against the truth: IoU and Dice of the enclosed areas."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
-from ...evaluation.scores import Scored, Table
+from ...evaluation.scores import Scores, Table
 from ...stats.bootstrap import bootstrap_interval
 from .answers import Outlines
 from .estimate import OutlineEstimate
@@ -23,73 +24,55 @@ from .fitting import outline_truth
 from .maths import fill_even_odd, grid
 
 F8 = npt.NDArray[np.float64]
-SCORES = {"iou": "mean IoU", "dice": "mean Dice", "good": "pictures with IoU at least .5"}
-# Pixels that a picture is compared on.
-PIXELS = 40_000
+SCORES = {"iou": "mean IoU", "dice": "mean Dice", "good": "images with IoU at least .5"}
+# Number of pixels on which an image is compared, at most.
+MAX_PIXELS = 40_000
 
 
-@dataclass(frozen=True, repr=False)
-class OutlineEvaluation(Scored):
-    """Scores over the pictures whose true outlines are known."""
+@dataclass(frozen=True, repr=False, kw_only=True)
+class OutlineEvaluation(Scores):
+    """Scores over the images whose true outlines are known."""
 
-    n: int
-    scores: dict[str, float]
-    truths_without_labels: int = 0
-    n_gold_left_out: int = 0
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> float:
-        """iou, dice, good."""
-        if name in SCORES:
-            return self.scores[name]
-        raise AttributeError(name)
-
-    def __repr__(self) -> str:
-        return f"OutlineEvaluation({self.n:,} pictures: IoU {self.iou:.3f}, Dice {self.dice:.3f})"
-
-    def rows(self) -> list[list[str]]:
-        """Name, value and interval."""
-        ends = {name: self.intervals.get(name) for name in SCORES}
-        return [[name, f"{self.scores[key]:.4f}", "–" if (e := ends[key]) is None else f"{e[0]:.4f} – {e[1]:.4f}"]
-                for key, name in SCORES.items()]  # fmt: skip
-
-    def tables(self) -> list[Table]:
-        """Nothing more to show."""
-        return []
-
-    def headline(self) -> dict[str, float]:
-        """IoU ranks."""
-        return dict(self.scores)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        ends = {name: dict(zip(("low", "high"), e, strict=True)) for name, e in self.intervals.items()}
-        scores = {name: {"value": value, **ends.get(name, {})} for name, value in self.scores.items()}
-        rest = {"truths_without_labels": self.truths_without_labels, "n_gold_left_out": self.n_gold_left_out}
-        return {"n": self.n, **scores, **rest}
+    NAMES: ClassVar[Mapping[str, str]] = SCORES
+    HEADLINE: ClassVar[tuple[str, ...]] = tuple(SCORES)
+    UNIT: ClassVar[str] = "image"
 
 
 def evaluate(
-    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+    result: Result | pl.DataFrame, truth: Any, *, fit_gold: pl.Series | None = None, resamples: int = 0, seed: int = 0
 ) -> OutlineEvaluation:
-    """Score a Result, or a table task, outlines, against the true outlines."""
-    if isinstance(found, Result):
-        own = found.estimate
-        assert isinstance(own, OutlineEstimate)
-        tasks, mine = found.tasks, own.answers
+    """Score a result, or a table with the columns task, outlines, against the true outlines.
+
+    Args:
+        result: The result or table to score.
+        truth: True outlines, as a mapping or a table with the columns task, outlines.
+        fit_gold: Tasks that were gold in the fit. They are left out.
+        resamples: Number of bootstrap resamples for 95 % intervals; 0 for no intervals.
+        seed: Seed of the resampling.
+
+    Returns:
+        The scores.
+
+    Raises:
+        DataError: If no task of the truth can be scored.
+    """
+    if isinstance(result, Result):
+        estimate = result.estimate
+        assert isinstance(estimate, OutlineEstimate)
+        tasks, estimated = result.tasks, estimate.answers
     else:
-        names, given = outline_truth(found.select("task", pl.col("outlines").fill_null("[]")))
+        names, outlines = outline_truth(result.select("task", pl.col("outlines").fill_null("[]")))
         order = names.arg_sort()
-        tasks, mine = names.gather(order), given.take(order.to_numpy())
-    names, theirs = outline_truth(truth)
-    at, known = lookup(tasks, names)
-    if not known.any():
+        tasks, estimated = names.gather(order), outlines.take(order.to_numpy())
+    names, true_outlines = outline_truth(truth)
+    at, has_estimate = lookup(tasks, names)
+    if not has_estimate.any():
         raise DataError("none of the tasks in the truth has outlines here; do the task ids match?")
-    gone = known & among(names, told)
-    fair = np.flatnonzero(known & ~gone)
-    if not len(fair):
-        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
-    terms = np.array([[*_overlaps(mine, int(at[i]), theirs, int(i)), 1.0] for i in fair])
+    is_gold = has_estimate & among(names, fit_gold)
+    scored = np.flatnonzero(has_estimate & ~is_gold)
+    if not len(scored):
+        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
+    terms = np.array([[*_overlaps(estimated, int(at[i]), true_outlines, int(i)), 1.0] for i in scored])
     terms = np.column_stack([terms[:, :2], terms[:, 0] >= 0.5, terms[:, 2]])
     scores = dict(zip(SCORES, terms[:, :3].mean(axis=0).tolist(), strict=True))
     intervals = {}
@@ -99,75 +82,87 @@ def evaluate(
             ends = bootstrap_interval(terms, lambda sums, j=j: sums[:, j] / sums[:, 3], 0.95, rng)  # type: ignore[misc]
             if ends is not None:
                 intervals[name] = ends
-    return OutlineEvaluation(len(fair), scores, int((~known).sum()), int(gone.sum()), intervals)
+    return OutlineEvaluation(
+        n=len(scored), scores=scores, intervals=intervals, truths_without_labels=int((~has_estimate).sum()),
+        n_gold_left_out=int(is_gold.sum()),
+    )  # fmt: skip
 
 
 def _overlaps(a: Outlines, i: int, b: Outlines, j: int) -> tuple[float, float]:
-    """IoU and Dice; both 1 where both are empty."""
-    one, two = a.of_row(i), b.of_row(j)
-    x, y = grid([*one, *two], PIXELS)
-    first, second = fill_even_odd(one, x, y), fill_even_odd(two, x, y)
-    both, total = int((first & second).sum()), int(first.sum() + second.sum())
-    return (both / (total - both), 2 * both / total) if total else (1.0, 1.0)
+    """Return IoU and Dice; both are 1 if both answers are empty."""
+    shapes_a, shapes_b = a.of_row(i), b.of_row(j)
+    x, y = grid([*shapes_a, *shapes_b], MAX_PIXELS)
+    mask_a, mask_b = fill_even_odd(shapes_a, x, y), fill_even_odd(shapes_b, x, y)
+    intersection, total = int((mask_a & mask_b).sum()), int(mask_a.sum() + mask_b.sum())
+    return (intersection / (total - intersection), 2 * intersection / total) if total else (1.0, 1.0)
 
 
 # ----------------------------------------------------------------
-# Outlines for people: what a file holds, what a fit comes to, its workers, what a saved result shows.
+# Facts and summaries for display.
 
 Row = list[str]
 
 
 def describe(votes: Votes[Outlines]) -> dict[str, Any]:
-    """Sizes, outlines an answer, points an outline."""
-    own = votes.answers
+    """Return the number of outlines, empty answers and points per outline."""
+    outlines = votes.answers
     return {
         **common(votes),
-        "outlines": len(own.length),
-        "answers_without_outlines": int((own.size == 0).sum()),
-        "points_per_outline": float(own.length.mean()) if len(own.length) else None,
+        "outlines": len(outlines.length),
+        "answers_without_outlines": int((outlines.size == 0).sum()),
+        "points_per_outline": float(outlines.length.mean()) if len(outlines.length) else None,
     }
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], list[str]]:  # noqa: ARG001
-    """Rows for the table of sizes, tables, and advice."""
+    """Return rows for the table of sizes, further tables, and advice."""
     mean = facts["points_per_outline"]
     rows = [
         ["outlines", f"{facts['outlines']:,}"],
         ["answers without outlines", f"{facts['answers_without_outlines']:,}"],
-        ["points an outline", "–" if mean is None else f"{mean:.1f}"],
-        ["pictures that several looked at", f"{facts['tasks_with_several_labels']:,}"],
+        ["points per outline", "–" if mean is None else f"{mean:.1f}"],
+        ["images with several answers", f"{facts['tasks_with_several_labels']:,}"],
     ]
-    return rows, [], [] if facts["outlines"] else ["nobody drew an outline: is it the right column?"]
+    return rows, [], [] if facts["outlines"] else ["the file has no outlines; is it the right column?"]
 
 
 def sentences(votes: Votes[Outlines], result: Result) -> list[str]:  # noqa: ARG001
-    """How many outlines there are, and on how many pictures the workers differ much."""
-    own = result.estimate
-    assert isinstance(own, OutlineEstimate)
-    far = int((own.agreement < 0.5).sum())
-    n, empty = int(own.n_outlines.sum()), int((own.n_outlines == 0).sum())
-    out = [f"{n:,} outlines on {len(own):,} pictures, {empty:,} of them without any"]
-    return [*out, f"on {far:,} pictures the workers' masks overlap the result by less than half"] if far else out
+    """Return the number of outlines and of images on which the workers differ much."""
+    estimate = result.estimate
+    assert isinstance(estimate, OutlineEstimate)
+    n_disputed = int((estimate.agreement < 0.5).sum())
+    n, empty = int(estimate.n_outlines.sum()), int((estimate.n_outlines == 0).sum())
+    out = [f"{n:,} outlines on {len(estimate):,} images, {empty:,} of them without outlines"]
+    return (
+        [*out, f"on {n_disputed:,} images the workers' masks overlap the result by less than half"]
+        if n_disputed
+        else out
+    )
 
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
-    """The best and the worst by the overlap of their masks with the others' result."""
+    """Return header and rows of the best and the worst workers by the overlap of their masks with the others."""
     table = result.worker_table().filter(result.worker_table()["iou"].is_not_null()).sort("iou", descending=True)
-    some = table if len(table) <= 2 * limit else table.head(limit).vstack(table.tail(limit))
+    shown = table if len(table) <= 2 * limit else table.head(limit).vstack(table.tail(limit))
     rows = [[str(r["worker"]), f"{r['n_labels']:,}", f"{r['iou']:.3f}", f"{r['iou_low']:.3f} – {r['iou_high']:.3f}"]
-            for r in some.to_dicts()]  # fmt: skip
-    if len(some) < len(table):
+            for r in shown.to_dicts()]  # fmt: skip
+    if len(shown) < len(table):
         rows.insert(limit, ["…", "", "", ""])
-    return ["worker", "pictures", "IoU with the others", "95 % interval"], rows
+    return ["worker", "images", "IoU with the others", "95 % interval"], rows
 
 
 def show(result: Result) -> tuple[str, list[Table]]:
-    """The pictures on which the workers differ most."""
-    own = result.estimate
-    assert isinstance(own, OutlineEstimate)
-    order = np.argsort(np.nan_to_num(own.agreement, nan=2.0), kind="stable")[:5]
+    """Return a summary and a table of the images on which the workers differ most."""
+    estimate = result.estimate
+    assert isinstance(estimate, OutlineEstimate)
+    order = np.argsort(np.nan_to_num(estimate.agreement, nan=2.0), kind="stable")[:5]
     rows = [
-        [str(result.tasks[int(i)]), f"{own.n_outlines[i]}", f"{own.agreement[i]:.3f}", str(result.labels_per_task[i])]
+        [
+            str(result.tasks[int(i)]),
+            f"{estimate.n_outlines[i]}",
+            f"{estimate.agreement[i]:.3f}",
+            str(result.labels_per_task[i]),
+        ]
         for i in order
     ]
-    return own.summary(), [Table("Most disputed pictures", ["task", "outlines", "mean IoU", "answers"], rows)]
+    return estimate.summary(), [Table("Most disputed images", ["task", "outlines", "mean IoU", "answers"], rows)]

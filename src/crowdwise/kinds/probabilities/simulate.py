@@ -1,79 +1,64 @@
-"""Ready-made crowds of probabilities by name: votes, outcomes, and who was planted as what."""
+"""Simulated crowds that give the probability that a statement is true."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import ParameterError
 from ...core.votes import Votes
-from .kind import Probabilities, probability_votes
+from ...simulate.draws import numbered
+from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from .answers import Probabilities, probability_votes
 from .maths import chance
 
 F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PlantedProbabilities:
-    """What the workers said, and what nobody but a simulator knows.
+@dataclass(frozen=True, eq=False)
+class ProbabilityCrowd:
+    """The probabilities of a simulated crowd, the true outcome of each task, and the parameters of each worker.
 
-    >>> from crowdwise import simulate
-    >>> simulate.scenario("probabilities_plain", tasks=20, workers=10, seed=1)
-    PlantedProbabilities(honest: Votes(100 probabilities, 20 tasks, 10 workers))
+    An honest worker answers with log-odds shift + gap · (±1) + noise of standard deviation `spread`. `kind` is honest,
+    constant, random or reversed.
     """
 
-    task: npt.NDArray[np.int64]
-    worker: npt.NDArray[np.int64]
-    said: F8
+    task: I8
+    worker: I8
+    probability: F8
     truth: npt.NDArray[np.bool_]
     kind: list[str]
     shift: F8
     gap: F8
     spread: F8
 
-    def __repr__(self) -> str:
-        return f"PlantedProbabilities({', '.join(sorted(set(self.kind)))}: {self.votes})"
 
-    @cached_property
-    def votes(self) -> Votes[Probabilities]:
-        """What the workers said."""
-        tasks, workers = (
-            pl.Series([f"{mark}{i:0{len(str(n - 1))}d}" for i in range(n)])
-            for mark, n in (("t", len(self.truth)), ("w", len(self.kind)))
+class PlantedProbabilities(Planted[Votes[Probabilities]]):
+    """Simulated probabilities with their ground truth. `truth` is the outcome of each task.
+
+    >>> from crowdwise import simulate
+    >>> simulate.scenario("probabilities_plain", tasks=20, workers=10, seed=1)
+    PlantedProbabilities(honest: Votes(100 probabilities, 20 tasks, 10 workers))
+    """
+
+    def __init__(self, planted: ProbabilityCrowd) -> None:
+        tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
+        super().__init__(
+            probability_votes(
+                tasks.gather(planted.task),
+                workers.gather(planted.worker),
+                planted.probability,
+                tasks=tasks,
+                workers=workers,
+            ),
+            pl.DataFrame({"task": tasks, "label": planted.truth.astype(np.int64)}),
+            worker_columns(workers, planted.kind, shift=planted.shift, gap=planted.gap, spread=planted.spread),
+            planted,
         )
-        return probability_votes(
-            tasks.gather(self.task), workers.gather(self.worker), self.said, tasks=tasks, workers=workers
-        )
-
-    @property
-    def annotations(self) -> Votes[Probabilities]:
-        """The votes, by the name that they have in a `Crowd`."""
-        return self.votes
-
-    def truth_table(self) -> pl.DataFrame:
-        """The table task, label (1: true)."""
-        return pl.DataFrame({"task": self.votes.tasks, "label": self.truth.astype(np.int64)})
-
-    def worker_table(self) -> pl.DataFrame:
-        """The table worker, kind, shift, gap, spread."""
-        own = {name: getattr(self, name) for name in ("shift", "gap", "spread")}
-        return pl.DataFrame({"worker": self.votes.workers, "kind": pl.Series(self.kind, dtype=pl.String), **own})
-
-    def save(self, folder: str | Path, force: bool = False) -> list[str]:
-        """Write votes.csv, truth.csv and workers.csv; returns the names written."""
-        from ...io.csv.folder import write_tables
-
-        tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
-        tables["workers.csv"] = self.worker_table()
-        write_tables(folder, tables, force=force)
-        return list(tables)
 
 
 def probability_crowd(
@@ -89,18 +74,30 @@ def probability_crowd(
     reversed: float = 0.0,
     seed: int = 0,
 ) -> PlantedProbabilities:
-    """Log odds = shift + gap · (±1) + noise, rounded to hundredths. `leaning` moves everybody's shift, `common` is the
-    sd of a task's own pull, which everybody feels."""
+    """Draw a crowd that gives probabilities, rounded to hundredths.
+
+    Args:
+        n_tasks: Number of tasks.
+        n_workers: Number of workers.
+        per_task: Number of different workers of each task.
+        share: Share of tasks that are true.
+        leaning: Mean shift of all workers, in log-odds.
+        common: Standard deviation of an error that all workers of a task share, in log-odds.
+        constant: Share of workers with the same answer to every task.
+        random: Share of workers whose answers do not depend on the task.
+        reversed: Share of workers who answer the opposite.
+        seed: Seed of the draws.
+    """
     rng = np.random.default_rng(seed)
     truth = rng.random(n_tasks) < share
     shift, gap = rng.normal(leaning, 0.5, n_workers), rng.gamma(6, 1 / 6, n_workers)
     spread = rng.gamma(8, 1 / 8, n_workers)
     kinds = np.full(n_workers, "honest", dtype=object)
-    at = 0
-    for name, part in (("constant", constant), ("random", random), ("reversed", reversed)):
-        many = round(part * n_workers)
-        kinds[at : at + many] = name
-        at += many
+    begin = 0
+    for name, of_workers in (("constant", constant), ("random", random), ("reversed", reversed)):
+        n = round(of_workers * n_workers)
+        kinds[begin : begin + n] = name
+        begin += n
     kinds = rng.permutation(kinds)
     gap = np.where(kinds == "honest", gap, np.where(kinds == "reversed", -gap, 0.0))
     spread = np.where(kinds == "constant", 0.0, spread)
@@ -109,43 +106,26 @@ def probability_crowd(
     sign = np.where(truth, 1.0, -1.0)[task]
     pull = np.where(kinds[worker] == "honest", rng.normal(0, common, n_tasks)[task], 0.0)
     odds = shift[worker] + gap[worker] * sign + pull + spread[worker] * rng.normal(size=len(task))
-    said = np.round(chance(odds), 2)
-    return PlantedProbabilities(task, worker, said, truth, kinds.tolist(), shift, gap, spread)
+    probability = np.round(chance(odds), 2)
+    return PlantedProbabilities(
+        ProbabilityCrowd(task, worker, probability, truth, kinds.tolist(), shift, gap, spread)
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ProbabilityScenario:
-    """A ready-made crowd: one line about it, and what `probability_crowd` is told."""
-
-    description: str
-    told: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(
-        self,
-        n_tasks: int,
-        n_workers: int,
-        n_classes: int | None,
-        labels_per_task: int,
-        n_features: int = 0,
-        seed: int = 0,
-    ) -> PlantedProbabilities:
-        """A crowd of this size."""
-        if labels_per_task > n_workers:
-            raise ParameterError(
-                f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}"
-            )
-        for name, given in (("classes", n_classes), ("features", n_features)):
-            if given:
-                raise ParameterError(f"{name}={given} does not go with probabilities; leave it out")
-        return probability_crowd(n_tasks, n_workers, per_task=labels_per_task, **self.told, seed=seed)
+def _draw(size: Size, **options: Any) -> PlantedProbabilities:
+    return probability_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options)
 
 
-PROBABILITY_SCENARIOS: dict[str, ProbabilityScenario] = {
-    "probabilities_plain": ProbabilityScenario("probabilities; each worker has a shift, a gap and a noise"),
-    "probabilities_leaning": ProbabilityScenario("probabilities; everybody leans to yes", {"leaning": 0.8}),
-    "probabilities_common": ProbabilityScenario("probabilities; tasks mislead everybody alike", {"common": 0.8}),
-    "probabilities_mixed": ProbabilityScenario(
-        "probabilities; one in ten constant, random, reversed each, all lean to yes",
-        {"leaning": 0.5, "common": 0.4, "constant": 0.1, "random": 0.1, "reversed": 0.1},
-    ),
-}
+PROBABILITY_SCENARIOS = scenarios(
+    "probabilities",
+    _draw,
+    {
+        "probabilities_plain": ("probabilities; each worker has a shift, a gap and a noise", {}),
+        "probabilities_leaning": ("probabilities; all workers lean towards yes", {"leaning": 0.8}),
+        "probabilities_common": ("probabilities; tasks mislead all workers in the same way", {"common": 0.8}),
+        "probabilities_mixed": (
+            "probabilities; a tenth each constant, random and reversed, all lean towards yes",
+            {"leaning": 0.5, "common": 0.4, "constant": 0.1, "random": 0.1, "reversed": 0.1},
+        ),
+    },
+)

@@ -1,10 +1,11 @@
-"""Rankings: items in an order, best first, with ties and gaps."""
+"""Rankings as answers: items in order, best first, with ties and omissions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,82 +14,83 @@ import polars as pl
 
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
+from ...core.intake.coding import encode
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, widened
 from ...core.votes import Votes, frozen
 from ..comparisons.answers import plain_text
 from .maths import RankRows
 
 # ----------------------------------------------------------------
-# Rankings in text: a>b>c, a>b=c, a>b>... (the rest after these, in no order), or JSON: ["a", ["b", "c"], "..."].
+# Rankings as text: a>b>c, a>b=c, a>b>... (all others after these, in no order), or JSON: ["a", ["b", "c"], "..."].
 
 REST = "..."
-# Groups of items that share a place, best first, and whether all others come after them.
+# Groups of tied items, best first, and whether all other items come after them.
 Groups = tuple[list[list[str]], bool]
 
 
 def parse(text: str) -> Groups | str:
-    """The groups of a ranking, or what is wrong with it."""
+    """Return the groups of a ranking, or a text that says what is wrong with it."""
     text = text.strip()
     if text.startswith("["):
         try:
-            found = json.loads(text)
+            entries = json.loads(text)
         except ValueError:
-            return "is no JSON list"
-        return _of_list(found)
-    parts = [[item.strip() for item in place.split("=")] for place in text.split(">")]
-    return _checked(parts)
+            return "is not a JSON list"
+        return _of_list(entries)
+    places = [[item.strip() for item in place.split("=")] for place in text.split(">")]
+    return _checked(places)
 
 
-def _of_list(found: Any) -> Groups | str:
-    if not isinstance(found, list):
-        return "is no list"
-    parts = []
-    for place in found:
+def _of_list(entries: Any) -> Groups | str:
+    if not isinstance(entries, list):
+        return "is not a list"
+    places = []
+    for place in entries:
         if isinstance(place, dict):
             place = place.get("value", place.get("id"))
-        some = place if isinstance(place, list) else [place]
-        if any(isinstance(item, dict | list | bool) or item is None for item in some):
-            return "holds something that is no item's name"
-        parts.append([str(item).strip() for item in some])
-    return _checked(parts)
+        names = place if isinstance(place, list) else [place]
+        if any(isinstance(item, dict | list | bool) or item is None for item in names):
+            return "contains something that is not an item name"
+        places.append([str(item).strip() for item in names])
+    return _checked(places)
 
 
-def _checked(parts: list[list[str]]) -> Groups | str:
-    rest = bool(parts) and parts[-1] in ([REST], ["…"])
-    groups = parts[:-1] if rest else parts
+def _checked(places: list[list[str]]) -> Groups | str:
+    has_rest = bool(places) and places[-1] in ([REST], ["…"])
+    groups = places[:-1] if has_rest else places
     flat = [item for group in groups for item in group]
     if any(not item for item in flat):
         return "has a place without an item"
     if REST in flat or "…" in flat:
-        return f"has {REST} elsewhere than at its end"
+        return f"has {REST} before its end"
     if len(set(flat)) < len(flat):
-        return "holds an item twice"
+        return "contains an item twice"
     if not flat:
-        return "holds no item"
-    return groups, rest
+        return "contains no item"
+    return groups, has_rest
 
 
-def written(groups: list[list[str]], rest: bool, plain: bool) -> str:
-    """A ranking in text again; as JSON where names hold the signs themselves."""
+def written(groups: list[list[str]], has_rest: bool, plain: bool) -> str:
+    """Write a ranking as text, or as JSON where names contain > or =."""
     if plain:
-        return ">".join(["=".join(group) for group in groups] + [REST] * rest)
+        return ">".join(["=".join(group) for group in groups] + [REST] * has_rest)
     out: list[Any] = [group[0] if len(group) == 1 else group for group in groups]
-    return json.dumps(out + [REST] * rest, ensure_ascii=False)
+    return json.dumps(out + [REST] * has_rest, ensure_ascii=False)
 
 
 def is_plain(names: list[str]) -> bool:
-    """Whether no name holds a sign that means something in a ranking."""
+    """Whether no name contains a character with a meaning in rankings."""
     return not any(">" in name or "=" in name or name.startswith("[") or name in (REST, "…") for name in names)
 
 
 def written_lists(rankings: Any) -> list[str | None]:
-    """A user's column of rankings as text: lists become JSON."""
+    """Convert a column of rankings to text: lists become JSON."""
     out: list[str | None] = []
-    for each in rankings:
-        if each is None or isinstance(each, str):
-            out.append(each)
+    for ranking in rankings:
+        if ranking is None or isinstance(ranking, str):
+            out.append(ranking)
         else:
-            out.append(json.dumps([list(p) if isinstance(p, list | tuple) else _plain(p) for p in each]))
+            out.append(json.dumps([list(p) if isinstance(p, list | tuple) else _plain(p) for p in ranking]))
     return out
 
 
@@ -97,14 +99,14 @@ def _plain(value: Any) -> Any:
 
 
 def items_in(text: str, column: str) -> list[str]:
-    """The items of a list that are to be put in order, from a cell: JSON, or items with | between."""
+    """Read the items of a list from a cell: JSON, or items separated by |."""
     try:
-        found = json.loads(text) if text.lstrip().startswith("[") else text.split("|")
+        names = json.loads(text) if text.lstrip().startswith("[") else text.split("|")
     except ValueError:
         raise DataError(
-            f"the column {column} holds {text[:60]!r}; write a JSON list, or items with | between"
+            f"the column {column} contains {text[:60]!r}; write a JSON list, or items separated by |"
         ) from None
-    return [str(each).strip() for each in found]
+    return [str(name).strip() for name in names]
 
 
 Mask = npt.NDArray[np.bool_]
@@ -114,8 +116,11 @@ SHORT = "a ranking of one item"
 
 @dataclass(frozen=True, eq=False)
 class Rankings(Answers):
-    """Row r holds the items item[offset[r] .. offset[r + 1]], best first, as codes into `items`; level: the place
-    that an item shares with those tied to it (0, 1, ...); rest[r]: all others of the task come after these."""
+    """Rankings as arrays.
+
+    Row r has the items item[offset[r] .. offset[r + 1]], best first, as codes into `items`. `level` is the position of
+    an item, shared by tied items (0, 1, ...). `rest[r]` marks rankings that are followed by all other items.
+    """
 
     kind: ClassVar[str] = "rankings"
 
@@ -134,23 +139,23 @@ class Rankings(Answers):
 
     @property
     def size(self) -> I8:
-        """How many items each row ranks."""
+        """Number of items that each row ranks."""
         return np.diff(self.offset)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """The answers of these rows."""
-        pick = np.flatnonzero(rows) if rows.dtype == bool else rows
-        size = self.size[pick]
+        picked = np.flatnonzero(rows) if rows.dtype == bool else rows
+        size = self.size[picked]
         offset = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-        at = np.repeat(self.offset[pick] - offset[:-1], size) + np.arange(int(offset[-1]))
-        return type(self)(offset, self.item[at], self.level[at], self.rest[pick], self.items)
+        at = np.repeat(self.offset[picked] - offset[:-1], size) + np.arange(int(offset[-1]))
+        return type(self)(offset, self.item[at], self.level[at], self.rest[picked], self.items)
 
     def join(self, other: Self) -> Self:
-        """Both, over the items of both."""
-        items, mine, theirs = widened(self.items, other.items)
+        """Concatenate two sets of answers, over the items of both."""
+        items, self_codes, other_codes = widened(self.items, other.items)
         codes = [
-            own if table is None or not len(table) else table[own]
-            for own, table in ((self.item, mine), (other.item, theirs))
+            codes_of_side if table is None or not len(table) else table[codes_of_side]
+            for codes_of_side, table in ((self.item, self_codes), (other.item, other_codes))
         ]
         return type(self)(
             np.concatenate([self.offset, self.offset[-1] + other.offset[1:]]),
@@ -161,13 +166,13 @@ class Rankings(Answers):
         )
 
     def columns(self) -> dict[str, pl.Series]:
-        """The rankings as text, a>b=c; as JSON where items' names hold these signs."""
+        """Return the column ranking: text such as a>b=c, or JSON where names contain > or =."""
         names = [str(name) for name in self.items.to_list()]
         plain = is_plain(names)
         return {"ranking": pl.Series("ranking", [written(*groups, plain) for groups in self.groups()], dtype=pl.String)}
 
     def groups(self) -> list[Groups]:
-        """Row by row the items' names by place."""
+        """Groups of tied item names of each row."""
         names = [str(name) for name in self.items.to_list()]
         offset, item, level, rest = (x.tolist() for x in (self.offset, self.item, self.level, self.rest))
         out: list[Groups] = []
@@ -181,7 +186,7 @@ class Rankings(Answers):
         return out
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """A code for each distinct ranking: a tie is the same however it is written."""
+        """A code for each distinct ranking; the order of tied items does not matter."""
         width = int(self.size.max(initial=0))
         table = np.full((len(self), 2 * width + 1), -1, dtype=np.int64)
         row = np.repeat(np.arange(len(self)), self.size)
@@ -196,7 +201,7 @@ class Rankings(Answers):
 
 
 class RankingCoder(Coder):
-    """A column of rankings, in text or as lists; an empty cell is no answer."""
+    """Read a column of rankings, as text or lists; an empty cell is a missing answer."""
 
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         if "ranking" not in columns:
@@ -210,88 +215,88 @@ class RankingCoder(Coder):
     @property
     def null(self) -> Mask | None:  # type: ignore[override]
         """Rows without a ranking."""
-        gone = (self.text.is_null() | (self.text == "").fill_null(False)).to_numpy()
-        return gone if gone.any() else None
+        is_missing = (self.text.is_null() | (self.text == "").fill_null(False)).to_numpy()
+        return is_missing if is_missing.any() else None
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these texts for no ranking."""
+        """Treat these texts as missing."""
         hit = self.text.is_in(list(names)).fill_null(False)
-        seen = set(self.text.filter(hit).to_list())
+        left_out = set(self.text.filter(hit).to_list())
         self.text = self.text.set(hit, None)
-        return seen
+        return left_out
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
-        """Rankings of at least two items (or of one before the rest); what cannot be read is refused with its row."""
+        """Mark rankings of at least two items (or of one before all others); raise where one cannot be read."""
         at, groups, faults = self._read()
-        bad = keep & np.array([bool(fault) for fault in faults] or [False])[at]
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            more = f" (and {int(bad.sum()) - 1:,} rows more)" if bad.sum() > 1 else ""
+        is_bad = keep & np.array([bool(fault) for fault in faults] or [False])[at]
+        if is_bad.any():
+            row = int(np.flatnonzero(is_bad)[0])
+            others = f" (and {int(is_bad.sum()) - 1:,} more rows)" if is_bad.sum() > 1 else ""
             raise DataError(
-                f"row {row + 1}: the ranking {quote([self.text[row]])} {faults[at[row]]}{more}; write a>b>c, a>b=c for "
-                "ties, or a JSON list"
+                f"row {row + 1}: the ranking {quote([self.text[row]])} {faults[at[row]]}{others}; write a>b>c, a>b=c "
+                "for ties, or a JSON list"
             )
-        long = np.array([g is not None and (sum(map(len, g[0])) > 1 or g[1]) for g in groups] or [False])[at]
-        dropped[SHORT] = int((keep & ~long).sum())
-        return np.asarray(long)
+        is_long = np.array([g is not None and (sum(map(len, g[0])) > 1 or g[1]) for g in groups] or [False])[at]
+        dropped[SHORT] = int((keep & ~is_long).sum())
+        return np.asarray(is_long)
 
     def finish(self) -> Rankings:
-        """The answers; what null rows get does not matter."""
+        """Return the answers; the values of missing rows are arbitrary."""
         at, groups, _ = self._read()
-        known = [group if group is not None else ([], False) for group in groups]
-        every = pl.Series("item", [name for g, _ in known for place in g for name in place], dtype=pl.String)
-        items = every.unique().sort() if self.given is None else self.given
-        codes, there = lookup(items, every) if len(items) else (np.empty(0, np.int32), np.empty(0, bool))
-        if not there.all():
+        readable = [group if group is not None else ([], False) for group in groups]
+        names = pl.Series("item", [name for g, _ in readable for place in g for name in place], dtype=pl.String)
+        items = names.unique().sort() if self.given is None else self.given
+        codes, is_given = lookup(items, names) if len(items) else (np.empty(0, np.int32), np.empty(0, bool))
+        if not is_given.all():
             raise DataError(
-                f"items {quote(every.filter(~pl.Series(there)).unique().sort())} are not among the given ones"
+                f"items {quote(names.filter(~pl.Series(is_given)).unique().sort())} are not among the given ones"
             )
-        level = np.array([i for g, _ in known for i, place in enumerate(g) for _ in place], dtype=np.int32)
-        size = np.array([sum(map(len, g)) for g, _ in known] or [0], dtype=np.int64)
+        level = np.array([i for g, _ in readable for i, place in enumerate(g) for _ in place], dtype=np.int32)
+        size = np.array([sum(map(len, g)) for g, _ in readable] or [0], dtype=np.int64)
         offset = np.concatenate([[0], np.cumsum(size)])
-        rest = np.array([r for _, r in known] or [False], dtype=bool)
+        rest = np.array([r for _, r in readable] or [False], dtype=bool)
         return Rankings(offset, codes.astype(np.int32), level, rest, items.rename("item")).take(at)
 
     def _read(self) -> tuple[I8, list[Groups | None], list[str]]:
-        """The distinct texts once: the code of each row, their groups, and what is wrong with them."""
+        """Parse the distinct texts: the text code of each row, their groups, and what is wrong with them."""
         texts = self.text.fill_null("").unique().sort()
         at, _ = lookup(texts, self.text.fill_null(""))
         groups: list[Groups | None] = []
         faults: list[str] = []
         for text in texts.to_list():
-            found = parse(text) if text else "is empty"
-            groups.append(None if isinstance(found, str) else found)
-            faults.append(found if isinstance(found, str) and text else "")
+            ranking = parse(text) if text else "is empty"
+            groups.append(None if isinstance(ranking, str) else ranking)
+            faults.append(ranking if isinstance(ranking, str) and text else "")
         return at.astype(np.int64), groups, faults
 
 
-def claims(answers: pl.Series) -> str:
-    """Why answers are rankings: all of them have items on both sides of a >."""
+def explain_detection(answers: pl.Series) -> str:
+    """Explain why answers are rankings (all have items on both sides of a >); empty if they are not."""
     if answers.dtype != pl.String:
         return ""
-    plain = answers.drop_nulls().str.strip_chars()
-    plain = plain.filter(plain != "")
-    if not len(plain) or not bool(plain.str.contains(r"^[^<>]*[^<>\s\-=][^<>\-]*(>[^<>]*[^<>\s][^<>]*)+$").all()):
+    texts = answers.drop_nulls().str.strip_chars()
+    texts = texts.filter(texts != "")
+    if not len(texts) or not bool(texts.str.contains(r"^[^<>]*[^<>\s\-=][^<>\-]*(>[^<>]*[^<>\s][^<>]*)+$").all()):
         return ""
-    return f"items in an order, such as {str(plain[0])[:40]}"
+    return f"items in an order, such as {str(texts[0])[:40]}"
 
 
-def fits(column: pl.Series) -> bool:
+def accepts(column: pl.Series) -> bool:
     """Whether most cells can be read as rankings."""
     text = plain_text(column, "ranking").cast(pl.String).drop_nulls().head(200)
-    read = [not isinstance(parse(each), str) for each in text.to_list() if each.strip()]
-    return bool(read) and sum(read) >= 0.8 * len(read)
+    can_be_read = [not isinstance(parse(cell), str) for cell in text.to_list() if cell.strip()]
+    return bool(can_be_read) and sum(can_be_read) >= 0.8 * len(can_be_read)
 
 
 # ----------------------------------------------------------------
-# How far two rankings are apart: the share of pairs of common items that stand the other way round.
+# Distance of two rankings: the share of pairs of common items in the opposite order.
 
 F8 = npt.NDArray[np.float64]
 _CELLS = 20_000_000
 
 
 def distance(answers: Rankings, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> F8:
-    """Kendall's, 0 to 1: a pair tied in one of them counts half; without two common items one half."""
+    """Kendall's distance, 0 to 1. A pair tied in one ranking counts half; one half without two common items."""
     width = int(answers.size.max(initial=1))
     item = np.full((len(answers), width), -1, dtype=np.int64)
     level = np.zeros((len(answers), width), dtype=np.float64)
@@ -304,29 +309,74 @@ def distance(answers: Rankings, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> F8:
         a, b = i[lo : lo + step], j[lo : lo + step]
         same = (item[a][:, :, None] == item[b][:, None, :]) & (item[a] >= 0)[:, :, None]
         common = same.any(axis=2)
-        theirs = np.where(common, np.take_along_axis(level[b], same.argmax(axis=2), axis=1), np.nan)
-        mine = np.where(common, level[a], np.nan)
-        one = np.sign(mine[:, :, None] - mine[:, None, :])
-        two = np.sign(theirs[:, :, None] - theirs[:, None, :])
+        level_j = np.where(common, np.take_along_axis(level[b], same.argmax(axis=2), axis=1), np.nan)
+        level_i = np.where(common, level[a], np.nan)
+        order_i = np.sign(level_i[:, :, None] - level_i[:, None, :])
+        order_j = np.sign(level_j[:, :, None] - level_j[:, None, :])
         n = common.sum(axis=1)
         pairs = n * (n - 1) / 2
-        off = (np.nansum(np.abs(one - two), axis=(1, 2)) / 4).astype(np.float64)
-        out[lo : lo + step] = np.where(pairs > 0, off / np.maximum(pairs, 1), 0.5)
+        differing = (np.nansum(np.abs(order_i - order_j), axis=(1, 2)) / 4).astype(np.float64)
+        out[lo : lo + step] = np.where(pairs > 0, differing / np.maximum(pairs, 1), 0.5)
     return out
 
 
-# ---------------------------------------------------------------- Votes of rankings as the maths takes them
+# ---------------------------------------------------------------- Votes from columns
+
+NAMES = ("ranking", "order", "ranks", "preference_order")
+
+
+def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
+    """Find a column with a name such as ranking."""
+    by_name = {name.strip().lower().replace(" ", "_"): name for name in header}
+    column = next((by_name[name] for name in NAMES if name in by_name), None)
+    return None if column is None else {"ranking": column}
+
+
+def ranking_votes(
+    task: Any,
+    worker: Any,
+    ranking: Any,
+    *,
+    duplicates: Any = "error",
+    tasks: Any = None,
+    workers: Any = None,
+    items: Any = None,
+    missing: Sequence[Any] = (),
+    **numbers: Any,
+) -> Votes[Rankings]:
+    """Build votes from equally long columns.
+
+    Args:
+        task: The task of each row.
+        worker: The worker of each row.
+        ranking: Text (a>b=c, a>b>...) or a list of items, best first; tied items are a list within it.
+        duplicates: What to do where a worker answered a task more than once.
+        tasks: All tasks, where some have no rows.
+        workers: All workers, where some have no rows.
+        items: All items, where some have no rows.
+        missing: Values that stand for a missing entry.
+        **numbers: Further columns, such as weight.
+
+    >>> ranking_votes([1, 1], ["ann", "bob"], ["a>b>c", ["c", ["a", "b"]]])
+    Votes(2 rankings, 1 tasks, 2 workers)
+    """
+    columns = {"task": task, "worker": worker, "ranking": written_lists(ranking), **numbers}
+    options: dict[str, Any] = {"duplicates": duplicates, "tasks": tasks, "workers": workers, "missing": missing}
+    return Votes._of(encode(columns, partial(RankingCoder, items=items), **options))
+
+
+# ---------------------------------------------------------------- Votes of rankings as arrays
 
 
 def rows_of(votes: Votes[Rankings]) -> tuple[RankRows, I8]:
-    """The rows over entries (items of tasks), and the item of each entry; the rest of a list is spelt out."""
-    said = votes.answers
-    k = max(len(said.items), 1)
-    row = np.repeat(np.arange(len(votes)), said.size)
-    key = votes.task[row].astype(np.int64) * k + said.item
+    """Return the votes as arrays over entries (items of tasks), and the item of each entry. `...` is expanded."""
+    answers = votes.answers
+    k = max(len(answers.items), 1)
+    row = np.repeat(np.arange(len(votes)), answers.size)
+    key = votes.task[row].astype(np.int64) * k + answers.item
     entries = np.unique(key)
     begin = np.searchsorted(entries, np.arange(votes.n_tasks + 1) * k)
-    row, entry, level = row, np.searchsorted(entries, key), said.level.astype(np.int64)
+    row, entry, level = row, np.searchsorted(entries, key), answers.level.astype(np.int64)
     row, entry, level, rest = _with_rest(votes, row, entry, level, begin)
     size = np.bincount(row, minlength=len(votes))
     order = np.lexsort((entry, level, row))
@@ -348,7 +398,7 @@ def rows_of(votes: Votes[Rankings]) -> tuple[RankRows, I8]:
 def _with_rest(
     votes: Votes[Rankings], row: I8, entry: I8, level: I8, begin: I8
 ) -> tuple[I8, I8, I8, npt.NDArray[np.bool_]]:
-    """Rows that end in `...` get the other items of their task at one last level."""
+    """Append the other items of the task, all at one last level, to rankings that end in `...`."""
     rest = votes.answers.rest.copy()
     more_rows, more_entries, more_levels = [], [], []
     for r in np.flatnonzero(rest).tolist():

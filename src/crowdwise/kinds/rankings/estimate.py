@@ -1,4 +1,4 @@
-"""Orders of every task's items with scores and places, and workers by how far they go with them."""
+"""Estimates from rankings: scores and ranks of the items of each task, and the agreement of workers with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from .answers import Rankings
 from .maths import average_places
 
@@ -20,11 +20,13 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RankingEstimate(Estimate):
-    """Entries are items of tasks, by task: begin[task] .. begin[task + 1]; entry_item[entry] is a code into `items`.
+    """Scores and ranks of the items of each task.
 
-    score[entry] orders a task's items, higher is better, with standard error and interval (NaN where the method has
-    none); place is what follows, 1 the best, equal scores sharing the mean; rank_low..rank_high are the places it may
-    have, all of a task's together with the chance of the level; `group` 1 cannot be told from the best, and so on.
+    Entries are items of tasks, sorted by task; entry_item[entry] is a code into `items`. score[entry] orders the items
+    of a task (higher is better), with a standard error and an interval (NaN where the method has none). `place` is the
+    rank by score, 1 the best; equal scores share the mean. rank_low..rank_high are simultaneous confidence
+    intervals of the ranks within a task; `group` 1 holds the best item and those that cannot be distinguished from it,
+    and so on. `heard` marks tasks with answers.
     """
 
     kind: ClassVar[str] = "rankings"
@@ -59,28 +61,28 @@ class RankingEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> RankingEstimate:  # noqa: ARG003
-        """From a run folder."""
+        """Restore from the arrays of a run folder."""
         assert names is not None
-        own = {name: arrays[name] for name in cls.rules}
-        if len({len(own[name]) for name in cls.rules if name != "heard"}) > 1:
-            raise ValueError("the entries have not equally many values")
-        for name, size in (("entry_task", len(own["heard"])), ("entry_item", len(names))):
-            if own[name].size and own[name].max() >= size:
-                raise ValueError(f"{name} names what is not there")
-        if (np.diff(own["entry_task"]) < 0).any():
+        fields = {name: arrays[name] for name in cls.rules}
+        if len({len(fields[name]) for name in cls.rules if name != "heard"}) > 1:
+            raise ValueError("the arrays of the entries differ in length")
+        for name, size in (("entry_task", len(fields["heard"])), ("entry_item", len(names))):
+            if fields[name].size and fields[name].max() >= size:
+                raise ValueError(f"{name} refers to something that does not exist")
+        if (np.diff(fields["entry_task"]) < 0).any():
             raise ValueError("the entries are not in the order of their tasks")
-        return cls(**own, items=names.rename("item"))
+        return cls(**fields, items=names.rename("item"))
 
     def __len__(self) -> int:
         return len(self.heard)
 
     @property
     def place(self) -> F8:
-        """Place of each entry in its task."""
+        """Rank of each entry in its task."""
         return average_places(self.score, self.entry_task)
 
     def answers(self) -> Rankings:
-        """The estimated orders as one ranking a task; empty where nobody answered."""
+        """The estimated order of each task as a ranking; empty without answers."""
         place = self.place
         order = np.lexsort((self.entry_item, place, self.entry_task))
         task, at = self.entry_task[order], place[order]
@@ -93,13 +95,13 @@ class RankingEstimate(Estimate):
         return Rankings(offset.astype(np.int64), item, level, np.zeros(len(self), dtype=bool), self.items)
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """ranking, n_items, n_labels."""
+        """Columns ranking, n_items, n_labels."""
         answers = self.answers()
         text = answers.columns()["ranking"].set(pl.Series(answers.size == 0), None)
         return {"ranking": text, "n_items": answers.size, "n_labels": n_labels}
 
     def board(self, tasks: pl.Series) -> pl.DataFrame:
-        """One row an entry, the best of each task first."""
+        """Table of the entries, the best of each task first."""
         table = pl.DataFrame(
             {
                 "task": tasks.gather(self.entry_task),
@@ -126,23 +128,23 @@ class RankingEstimate(Estimate):
     without_labels: ClassVar[str] = "empty ranking"
 
     def facts(self) -> dict[str, Any]:
-        """How many items there are."""
+        """Numbers of items and entries."""
         return {"items": len(self.items), "entries": len(self.score)}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """ranking."""
+        """Names of the answer columns."""
         return ("ranking",)
 
     def coder_options(self) -> dict[str, Any]:
-        """The items that there are."""
+        """All items."""
         return {"items": self.items}
 
     def size(self) -> str:
-        """How many items."""
+        """Number of items, as text."""
         return f", {len(self.items):,} items"
 
     def summary(self) -> str:
-        """How many lists of how many items."""
+        """Number and size of the lists, as text."""
         n = np.bincount(self.entry_task, minlength=max(len(self), 1))
         n = n[n > 0]
         if not len(n):
@@ -152,9 +154,12 @@ class RankingEstimate(Estimate):
 
 
 @dataclass(frozen=True, eq=False)
-class RankingWorkers(WorkerPicture):
-    """agreement[worker]: mean Kendall's tau of their rankings with the estimates, -1 to 1, with a 95 % interval;
-    temperature (1: as the crowd, 0: guesses, below: upside down) or dispersion, NaN where the method has none."""
+class RankingWorkers(WorkerSummary):
+    """Quality of the workers.
+
+    agreement[worker] is the mean Kendall's tau between the worker's rankings and the estimates, with a 95 % interval.
+    temperature (1: as the crowd, 0: guesses, below 0: reversed) and dispersion are NaN where the method has none.
+    """
 
     rules: ClassVar[Rules] = {
         "agreement": ("m", "f", "any"),
@@ -173,9 +178,9 @@ class RankingWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> RankingWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """All of it."""
+        """All columns."""
         return {name: getattr(self, name) for name in self.rules}

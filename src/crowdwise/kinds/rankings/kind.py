@@ -1,26 +1,21 @@
-"""What is in a set of rankings, as plain values."""
+"""The kind `rankings`: rankings of several items."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...core.describe import common
-from ...core.intake.coding import encode
 from ...core.kind import Kind
-from ...core.votes import Votes
 from ..hooks import CommonHooks
-from .answers import RankingCoder, Rankings, claims, fits, rows_of
+from .answers import NAMES, RankingCoder, accepts, detect_columns, explain_detection
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
     import polars as pl
 
-    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
+    from ...core.votes import Votes
     from ...evaluation.scores import Table
     from ...evaluation.statement import Statement
     from ...report.sheet import Sheet
@@ -30,76 +25,18 @@ if TYPE_CHECKING:
     F8 = npt.NDArray[np.float64]
 
 
-def describe(votes: Votes[Rankings]) -> dict[str, Any]:
-    """Of rankings also: items, list lengths, how many are whole, ties, and how often workers come back."""
-    rows, _ = rows_of(votes)
-    size, listed = votes.answers.size, np.diff(rows.begin)
-    level = votes.answers.level
-    row = np.repeat(np.arange(len(votes)), size)
-    tied = np.zeros(len(votes), dtype=bool)
-    if len(row):
-        same = (np.diff(row) == 0) & (np.diff(level) == 0)
-        tied[row[1:][same]] = True
-    return {
-        **common(votes),
-        "items": len(votes.answers.items),
-        "items_per_task": {"min": int(listed.min(initial=0)), "max": int(listed.max(initial=0))},
-        "items_per_ranking": {"min": int(size.min()) if len(size) else 0, "max": int(size.max(initial=0))},
-        "whole_rankings": int((size == listed[votes.task]).sum()) if len(votes) else 0,
-        "rankings_with_ties": int(tied.sum()),
-        "workers_with_several_rankings": int((votes.labels_per_worker > 1).sum()),
-    }
-
-
-# ----------------------------------------------------------------
-# Rankings as answers: whole or partial orders of a task's items, with ties.
-
-NAMES = ("ranking", "order", "ranks", "preference_order")
-
-
-def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
-    """A column that is called ranking or the like."""
-    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
-    found = next((plain[name] for name in NAMES if name in plain), None)
-    return None if found is None else {"ranking": found}
-
-
-def ranking_votes(
-    task: Any,
-    worker: Any,
-    ranking: Any,
-    *,
-    duplicates: Any = "error",
-    tasks: Any = None,
-    workers: Any = None,
-    items: Any = None,
-    missing: Sequence[Any] = (),
-    **numbers: Any,
-) -> Votes[Rankings]:
-    """Votes from equally long columns: `ranking` is text (a>b=c, a>b>...) or a list of items (of lists, where tied).
-
-    >>> ranking_votes([1, 1], ["ann", "bob"], ["a>b>c", ["c", ["a", "b"]]])
-    Votes(2 rankings, 1 tasks, 2 workers)
-    """
-    from .answers import written_lists
-
-    columns = {"task": task, "worker": worker, "ranking": written_lists(ranking), **numbers}
-    how: dict[str, Any] = {"duplicates": duplicates, "tasks": tasks, "workers": workers, "missing": missing}
-    return Votes._of(encode(columns, partial(RankingCoder, items=items), **how))
-
-
 class RankingHooks(CommonHooks):
-    """What the other packages do for rankings."""
+    """Hooks of rankings."""
 
     display_name = "rankings"
 
-    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import RankingEstimate, RankingWorkers
 
         return RankingEstimate, RankingWorkers
 
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
-        from .kind import describe
+        from .scoring import describe
 
         return describe(votes)
 
@@ -124,7 +61,7 @@ class RankingHooks(CommonHooks):
         return self.call(evaluate, result, truth, **options)
 
     def statement(self, result: Result, error: float) -> Statement:
-        from ..classes.scoring.shown import trust_rankings
+        from ..classes.scoring.summaries import trust_rankings
 
         return trust_rankings(result, error)
 
@@ -169,14 +106,14 @@ class RankingHooks(CommonHooks):
         return distance(answers, i, j)
 
     def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
-        from .fitting import said
+        from .fitting import estimated_answers
 
-        return said(votes, result)
+        return estimated_answers(votes, result)
 
     def gold_answers(self, votes: Votes[Any], gold: Any) -> tuple[Any, Any]:
-        from .fitting import known
+        from .fitting import gold_answers
 
-        return known(votes, gold)
+        return gold_answers(votes, gold)
 
 
 KIND = Kind(
@@ -186,10 +123,10 @@ KIND = Kind(
     coder=RankingCoder,
     default="podium",
     answers_word="rankings",
-    told_by=told_by,
-    fits_table=lambda columns: all(
-        column.name.strip().lower() == "ranking" or fits(column) for column in columns.values()
+    detect_columns=detect_columns,
+    accepts_table=lambda columns: all(
+        column.name.strip().lower() == "ranking" or accepts(column) for column in columns.values()
     ),
-    claims=claims,
+    explain_detection=explain_detection,
     from_labels=True,
 )

@@ -1,4 +1,4 @@
-"""What a fit of rankings has learnt of its workers, used on other tasks."""
+"""Methods for rankings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .maths import RankFit, RankRows, borda, copeland, kemeny_places, mallows
 
 @dataclass(frozen=True, kw_only=True)
 class Borda(RankingAggregator):
-    """Borda's count: the mean place.
+    """Borda count: the mean rank.
 
-    The share of the other items that an item is put before, mean over the rankings; a tie is a half.
+    The score is the share of the other items that come after an item, mean over the rankings; a tie is a half.
 
     >>> import crowdwise as cw
-    >>> votes = cw.ranking_votes([1, 1, 1], [*"xyz"], ["a>b>c", "a>c>b", "b>a>c"])
+    >>> votes = cw.rankings.ranking_votes([1, 1, 1], [*"xyz"], ["a>b>c", "a>c>b", "b>a>c"])
     >>> Borda().fit(votes).to_table()["ranking"].to_list()
     ['a>b>c']
     """
@@ -36,15 +36,15 @@ class Borda(RankingAggregator):
     name: ClassVar[str] = "borda"
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         return RankFit(*borda(rows))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copeland(RankingAggregator):
-    """Copeland's rule: how many others a majority puts an item before.
+    """Copeland's rule: the share of the other items that an item beats by majority.
 
-    The share of the other items that a majority puts it before; a draw is a half. Equal shares stay tied.
+    A draw is a half. Equal shares stay tied.
 
     >>> Copeland().name
     'copeland'
@@ -53,20 +53,21 @@ class Copeland(RankingAggregator):
     name: ClassVar[str] = "copeland"
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         return RankFit(copeland(rows))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kemeny(RankingAggregator):
-    """Kemeny's order: the fewest disagreements.
+    """Kemeny's order: the fewest disagreements with the rankings.
 
-    The order that goes against the fewest preferences; of several best ones the mean place of each item.
+    Where several orders are best, items get their mean rank over them.
 
-    Lists of up to `exact` items are solved exactly, longer ones by local search from several starts drawn by `seed`.
+    Args:
+        exact: Largest number of items solved exactly (at most 16); longer lists by local search from random starts.
 
     >>> import crowdwise as cw
-    >>> votes = cw.ranking_votes([1, 1, 1], [*"xyz"], ["a>b>c", "b>c>a", "a>b>c"])
+    >>> votes = cw.rankings.ranking_votes([1, 1, 1], [*"xyz"], ["a>b>c", "b>c>a", "a>b>c"])
     >>> Kemeny().fit(votes).to_table()["ranking"].to_list()
     ['a>b>c']
     """
@@ -75,22 +76,24 @@ class Kemeny(RankingAggregator):
     exact: Whole = 12
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:  # noqa: ARG002
-        """See the class."""
+        """Fit the model."""
         rng = np.random.default_rng(self.seed)
         score = np.zeros(rows.n_entries)
         for task in range(len(rows.by_task)):
-            own = slice(int(rows.begin[task]), int(rows.begin[task + 1]))
-            score[own] = -kemeny_places(rows.preferences(task), rng, min(self.exact, 16))[0]
+            entries = slice(int(rows.begin[task]), int(rows.begin[task + 1]))
+            score[entries] = -kemeny_places(rows.preferences(task), rng, min(self.exact, 16))[0]
         return RankFit(score)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mallows(RankingAggregator):
-    """Mallows' model, with a dispersion of each worker.
+    """The Mallows model, with a dispersion of each worker.
 
-    Rankings scatter around a centre by the number of pairs that differ; careful workers scatter less.
+    The probability of a ranking decreases with the number of pairs that it orders differently from the centre.
 
-    `spread` is how far the dispersions of workers lie around the crowd's (0: all alike).
+    Args:
+        spread: Standard deviation of the workers' dispersions around the crowd's (0: all workers alike).
+        max_iter: Maximum number of rounds.
 
     >>> Mallows().name
     'mallows'
@@ -101,20 +104,24 @@ class Mallows(RankingAggregator):
     max_iter: Count = 50
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:  # noqa: ARG002
-        """See the class."""
-        found = mallows(rows, max(self.spread, 1e-3), self.spread > 0, self.max_iter, self.seed)
-        return RankFit(found.score, dispersion=found.dispersion, trace=found.trace, n_iter=found.n_iter,
-                       converged=found.converged)  # fmt: skip
+        """Fit the model."""
+        centre = mallows(rows, max(self.spread, 1e-3), self.spread > 0, self.max_iter, self.seed)
+        return RankFit(centre.score, dispersion=centre.dispersion, trace=centre.trace, n_iter=centre.n_iter,
+                       converged=centre.converged)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlackettLuce(RankingAggregator):
-    """Plackett and Luce's model, with a temperature of each worker.
+    """The Plackett-Luce model, with a temperature of each worker.
 
-    The next item is taken from what is left by exp(b score); b is the worker's temperature: 1 is the crowd's, 0
-    guesses, below 0 ranks upside down.
+    The next item is chosen among the remaining ones in proportion to exp(b score), with the worker's temperature b: 1
+    is the crowd's, 0 guesses, below 0 is reversed.
 
-    `spread` is how far temperatures lie around 1 (0: all alike), `strength` draws scores to 0.
+    Args:
+        strength: Precision of a normal prior on the scores.
+        spread: Standard deviation of the temperatures around 1 (0: all workers alike).
+        max_iter: Maximum number of iterations.
+        tol: Relative tolerance of the objective.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("rankings_mixed", tasks=40, workers=20, labels=6, seed=1)
@@ -130,80 +137,81 @@ class PlackettLuce(RankingAggregator):
     tol: NonNegative = 1e-10
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:
-        """See the class."""
+        """Fit the model."""
         objective = Objective(rows, self.strength, self.spread)
-        found = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=self.max_iter, tol=self.tol,
+        optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=self.max_iter, tol=self.tol,
                       callback=callback)  # fmt: skip
-        score, heat = objective.parts(found.x)
-        x = found.x
+        score, heat = objective.parts(optimum.x)
+        x = optimum.x
         answers = np.bincount(rows.worker, rows.weights, rows.n_workers)
-        if self.spread > 0 and float(answers @ heat) < 0:  # most are right, not most upside down
-            x, score, heat = -found.x, -score, -heat
-        return RankFit(score, objective.blocks(x), heat if self.spread > 0 else None, trace=found.trace,
-                       n_iter=found.n_iter, converged=found.converged)  # fmt: skip
+        if self.spread > 0 and float(answers @ heat) < 0:  # most workers are right, not reversed
+            x, score, heat = -optimum.x, -score, -heat
+        return RankFit(score, objective.blocks(x), heat if self.spread > 0 else None, trace=optimum.trace,
+                       n_iter=optimum.n_iter, converged=optimum.converged)  # fmt: skip
 
 
 def infer(result: Result, votes: Votes[Rankings], unknown_workers: Policy) -> Result:
-    """Orders of other tasks from the same workers' rankings, their temperatures held fixed."""
+    """Estimate the orders of other tasks from rankings of the same workers, with temperatures held fixed."""
     votes = as_rankings(votes)
-    picture: Any = result.picture
-    if not np.isfinite(picture.temperature).any():
-        raise DataError(f"{result.method} keeps nothing of its workers to infer by; fit plackett_luce, or fit again")
-    old, known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, known, unknown_workers)
-    heat = np.where(known, picture.temperature[old], np.nan)
-    heat = np.where(np.isfinite(heat), heat, np.nanmean(picture.temperature))
+    workers: Any = result.worker_summary
+    if not np.isfinite(workers.temperature).any():
+        raise DataError(f"{result.method} has no worker parameters to infer with; fit plackett_luce, or fit again")
+    fitted_worker, is_known = lookup(result.workers, votes.workers)
+    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    heat = np.where(is_known, workers.temperature[fitted_worker], np.nan)
+    heat = np.where(np.isfinite(heat), heat, np.nanmean(workers.temperature))
     method = PlackettLuce(level=float(result.params.get("level", 0.95)))
     rows, items = rows_of(votes)
     objective = Objective(rows, float(result.params.get("strength", method.strength)), 0.0, heat)
-    found = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=method.max_iter, tol=method.tol)
-    score, _ = objective.parts(found.x)
-    fit = RankFit(score, objective.blocks(found.x), heat, trace=found.trace, n_iter=found.n_iter)
+    optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=method.max_iter, tol=method.tol)
+    score, _ = objective.parts(optimum.x)
+    fit = RankFit(score, objective.blocks(optimum.x), heat, trace=optimum.trace, n_iter=optimum.n_iter)
     return method.result(votes, rows, items, fit, None)
 
 
-# Items of a list from which one ranking tells something of its worker.
+# Number of items from which a single ranking is informative about its worker.
 LONG = 6
-# Choices for each item of a list from which workers may lie far apart, and from which a little: with fewer, scores are
-# known so badly that honest workers would be taken for others. Chosen in planted crowds.
+# Choices per item from which workers may differ much (spread 1), and a little (spread LITTLE). With fewer, scores are
+# so uncertain that honest workers would be misjudged. Chosen on simulated crowds.
 MANY, SOME, LITTLE = 4.0, 2.0, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Podium(RankingAggregator):
-    """The default for rankings: plackett_luce with temperatures, or borda where too little is known of each worker.
+    """The default for rankings: plackett_luce with temperatures, or borda with too little information per worker.
 
-    `plackett_luce` where lists have six items or more, or half of the rankings come from workers who gave several;
-    else, and where lists were ranked too rarely, `borda`. The result says which.
+    `plackett_luce` where lists have six items or more, or half of the rankings come from workers with several; else,
+    and where lists were ranked too rarely, `borda`. `extra["reason"]` of the result explains the choice.
 
     >>> import crowdwise as cw
-    >>> votes = cw.ranking_votes([1] * 4, [*"xyzu"], ["a>b>c", "a>c>b", "b>a>c", "a>b>c"])
+    >>> votes = cw.rankings.ranking_votes([1] * 4, [*"xyzu"], ["a>b>c", "a>c>b", "b>a>c", "a>b>c"])
     >>> Podium().fit(votes).extra["reason"]
-    'borda, as lists are short and workers do not come back'
+    'borda, as lists are short and few workers ranked several'
     """
 
     name: ClassVar[str] = "podium"
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:
-        """See the class."""
+        """Fit the model."""
         if not self._by_worker(rows):
             return Borda(seed=self.seed).solve(rows, callback)
         spread = 1.0 if rows.choices >= MANY else LITTLE
         return PlackettLuce(seed=self.seed, spread=spread).solve(rows, callback)
 
     def _by_worker(self, rows: RankRows) -> str:
-        heard = rows.weights > 0
-        if not heard.any() or rows.choices < SOME:
+        counted = rows.weights > 0
+        if not counted.any() or rows.choices < SOME:
             return ""
-        if float(rows.size[heard].mean()) >= LONG:
+        if float(rows.size[counted].mean()) >= LONG:
             return "lists are long"
-        often = np.bincount(rows.worker[heard], minlength=rows.n_workers)
-        return "workers come back" if float((often[rows.worker[heard]] > 1).mean()) >= 0.5 else ""
+        n_rankings = np.bincount(rows.worker[counted], minlength=rows.n_workers)
+        return "workers ranked several lists" if float((n_rankings[rows.worker[counted]] > 1).mean()) >= 0.5 else ""
 
     def reason(self, rows: RankRows) -> str | None:
-        """Which of the two."""
-        why = self._by_worker(rows)
-        if not why:
-            few = "lists were ranked too rarely to tell workers apart"
-            return f"borda, as {few if rows.choices < SOME else 'lists are short and workers do not come back'}"
-        return f"plackett_luce, as {why}" + ("" if rows.choices >= MANY else "; workers are held together (spread 0.3)")
+        """Explain which of the two was chosen."""
+        reason = self._by_worker(rows)
+        if not reason:
+            too_few = "lists were ranked too rarely to distinguish workers"
+            return f"borda, as {too_few if rows.choices < SOME else 'lists are short and few workers ranked several'}"
+        shrunk = "" if rows.choices >= MANY else "; workers differ only a little (spread 0.3)"
+        return f"plackett_luce, as {reason}{shrunk}"

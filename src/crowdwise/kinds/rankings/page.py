@@ -1,4 +1,4 @@
-"""The page of a crowd that ranked items: the orders first."""
+"""The report page of rankings."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ from .workers import study_rankings
 
 ENDS, TASKS, RESAMPLES = 100, 200, 300
 _AGREEMENT = (
-    "How far rankings of the same list by different workers go together. The bar is the 95 % interval over lists."
+    "Agreement between rankings of the same list by different workers. The bar is the 95 % interval over lists."
 )
 _HOW = (
-    "An item may be at any of the places that are named; all of a list hold together with the chance of the level. "
-    "Items of one group cannot be told from its first."
+    "Places are simultaneous confidence intervals of the ranks of a list. Items of a group cannot be distinguished "
+    "from its first."
 )
-_NO_TRUTH = "No true order is known. --truth FILE (task, ranking) shows how right the orders are."
+_NO_TRUTH = "No true order is known. --truth FILE (task, ranking) shows how accurate the orders are."
 
 
 def ranking_page(votes: Votes[Rankings], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """All sections (see `report.render`)."""
-    look = study_rankings(votes, result, gold=_orders_of(votes, truth))
+    """Build all sections of the page (see `report.render`)."""
+    study = study_rankings(votes, result, gold=_orders_of(votes, truth))
     estimate = result.estimate
     assert isinstance(estimate, RankingEstimate)
     board = estimate.board(result.tasks)
-    grave = [flag for flag in look.flags if flag.name != "unknown"]
-    talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
-    told = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
-    workers = fragment("flags.html.j2", notes=flag_notes(look.flags, look.meanings))
-    workers += fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])
-    closing = " ".join(told) + f" {look.closing()}"
+    serious = [flag for flag in study.flags if flag.name != "unknown"]
+    talk = {"talk": whom_to_talk_to(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
+    lines = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
+    workers = fragment("flags.html.j2", notes=flag_notes(study.flags, study.meanings))
+    workers += fragment("tables.html.j2", tables=[_fit(table) for table in study.worker_tables(ENDS)])
+    closing = " ".join(lines) + f" {study.closing()}"
     sections = [
         Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=closing)),
         Section("leaderboard", "Orders", "Orders", _boards(estimate, board, result)),
         Section("data", "Data", "Data and ledger", _data(votes)),
-        agreement_section(look.agreement, _AGREEMENT),
+        agreement_section(study.agreement, _AGREEMENT),
         Section("workers", "Workers", "Workers", workers),
         Section("tasks", "Lists", "Lists", fragment("tables.html.j2", tables=[_lists(result)])),
         Section("truth", "Truth", "Against the truth", _truth(blind or result, truth)),
     ]
     tables = [
         ("labels.csv", "every list in its estimated order", result.to_table()),
-        ("items.csv", "every item of every list with its score and places", board),
-        ("quality.csv", "every worker", look.quality),
-        ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
-        ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
+        ("items.csv", "every item of every list with its score and ranks", board),
+        ("quality.csv", "every worker", study.quality),
+        ("flags.csv", "every flag with its evidence", flag_table(study.flags)),
+        ("agreement.csv", "the coefficients", agreement_table(study.agreement)),
     ]
     lead = f"{count(len(votes), 'ranking')} by {count(votes.n_workers, 'worker')} of {count(votes.n_tasks, 'list')}"
     return Sheet(lead, sections, tables)
@@ -96,7 +96,7 @@ def _data(votes: Votes[Rankings]) -> Markup:
         ["rankings with ties", f"{facts['rankings_with_ties']:,}"],
         ["workers with several rankings", f"{facts['workers_with_several_rankings']:,}"],
     ]
-    return fragment("tables.html.j2", tables=[Table("What was said", ["", ""], rows)]) + fragment(
+    return fragment("tables.html.j2", tables=[Table("The answers", ["", ""], rows)]) + fragment(
         "ledger.html.j2", ledger=votes.ledger.to_dict()
     )
 
@@ -111,7 +111,7 @@ def _truth(result: Result, truth: Any) -> Markup:
     if truth is None:
         return fragment("comparisons/truth.html.j2", rows=[], about=_NO_TRUTH)
     try:
-        scores = evaluate(result, truth, told=gold_tasks(result), resamples=RESAMPLES)
+        scores = evaluate(result, truth, fit_gold=gold_tasks(result), resamples=RESAMPLES)
     except CrowdwiseError as error:
         return fragment("comparisons/truth.html.j2", rows=[], about=shown(f"{error}", 300))
     body = fragment("comparisons/truth.html.j2", rows=scores.rows(), about=f"Against {count(scores.n, 'known order')}.")

@@ -1,23 +1,25 @@
-"""How good are estimated orders, given the true ones: Kendall's tau with an interval, Spearman's rho, first places."""
+"""Evaluation of rankings, facts about the votes, and tables for the terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
-from ...evaluation.scores import Scored, Table
+from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
 from ..comparisons.maths.leaderboard import concordance
-from .answers import Groups, Rankings, parse
+from .answers import Groups, Rankings, parse, rows_of
 from .estimate import RankingEstimate
 from .fitting import ranking_truth
 
@@ -27,139 +29,133 @@ SCORES = {
     "kendall": "Kendall's tau, mean over lists",
     "spearman": "Spearman's rho, mean over lists",
     "first": "lists with the right first item",
-    "exact": "lists wholly right",
+    "exact": "lists in exactly the right order",
 }
-# Lists from which they are resampled, not the items within them.
+# Number of lists from which intervals resample lists instead of items, and lists that are shown.
 ENOUGH, SHOWN = 5, 30
 
 
-@dataclass(frozen=True, repr=False)
-class RankingEvaluation(Scored):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RankingEvaluation(Scores):
     """Scores as (value, low, high) by name over `n` lists; `lists` has task, kendall, items of each.
 
     `unmatched` items of the truth are not ranked here.
     """
 
-    n: int
-    found: dict[str, Ends]
+    NAMES: ClassVar[Mapping[str, str]] = SCORES
+    HEADLINE: ClassVar[tuple[str, ...]] = ("kendall", "spearman", "first")
+    UNIT: ClassVar[str] = "list"
+    MISSING_INTERVAL: ClassVar[Mapping[str, None]] = {"low": None, "high": None}
+
     lists: list[tuple[str, float, int]] = field(default_factory=list)
     unmatched: int = 0
-    truths_without_labels: int = 0
-    n_gold_left_out: int = 0
-
-    def __getattr__(self, name: str) -> float:
-        if name in SCORES and name in self.found:
-            return self.found[name][0]
-        raise AttributeError(name)
-
-    def __repr__(self) -> str:
-        return f"RankingEvaluation({self.n:,} lists: {'; '.join(f'{r[0]} {r[1]}' for r in self.rows())})"
 
     def rows(self) -> list[list[str]]:
-        """Name, value and 95 % interval of every score, for people."""
-        out = []
-        for key, name in SCORES.items():
-            value, low, high = self.found[key]
-            if np.isfinite(value):
-                out.append([name, f"{value:.4f}", "–" if np.isnan(low) else f"{low:.4f} – {high:.4f}"])
-        return out
+        """Return name, value and 95 % interval of every score that exists as text."""
+        return [row for row in super().rows() if row[1] != "–"]
 
     def tables(self) -> list[Table]:
         """The lists one by one, the worst first."""
         if self.n < 2:
             return []
-        order = sorted(self.lists, key=lambda each: each[1])[:SHOWN]
+        order = sorted(self.lists, key=lambda entry: entry[1])[:SHOWN]
         return [
             Table(
                 "Lists, the worst first", ["task", "Kendall", "items"], [[t, f"{k:.3f}", str(n)] for t, k, n in order]
             )
         ]
 
-    def headline(self) -> dict[str, float]:
-        """What methods are compared by."""
-        return {name: self.found[name][0] for name in ("kendall", "spearman", "first")}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        scores = {name: {"value": v, "low": lo, "high": hi} for name, (v, lo, hi) in self.found.items()}
+    def details(self) -> dict[str, Any]:
+        """Return the scores of each list, and the number of items that are not ranked here."""
         lists = [{"task": task, "kendall": tau, "items": n} for task, tau, n in self.lists]
-        rest = {"truths_without_labels": self.truths_without_labels, "n_gold_left_out": self.n_gold_left_out}
-        return {"n": self.n, **scores, "lists": lists, "unmatched_items": self.unmatched, **rest}
+        return {"lists": lists, "unmatched_items": self.unmatched}
 
 
 def evaluate(
-    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+    result: Result | pl.DataFrame, truth: Any, *, fit_gold: pl.Series | None = None, resamples: int = 0, seed: int = 0
 ) -> RankingEvaluation:
-    """Score a Result, or a table task, ranking, against known orders (task, label: a>b>c)."""
+    """Score a result against true orders.
+
+    Args:
+        result: A Result, or a table task, ranking.
+        truth: A mapping, or a table task, label (a>b>c), or task, item, rank.
+        fit_gold: Tasks whose gold was used in the fit. They are left out.
+        resamples: Number of bootstrap resamples for the intervals (0: no intervals).
+        seed: Seed of the resamples.
+    """
     tasks, groups = ranking_truth(truth)
-    names, orders = _orders(found)
-    at, here = lookup(names, tasks)
-    if not here.any():
-        raise DataError("none of the tasks in the truth is ranked here; do the task ids match?")
-    gone = here & among(tasks, told)
-    fair = np.flatnonzero(here & ~gone)
-    if not len(fair):
-        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
+    names, orders = _orders(result)
+    at, is_ranked = lookup(names, tasks)
+    if not is_ranked.any():
+        raise DataError("none of the tasks in the truth occurs in the result; do the task ids match?")
+    used_in_fit = is_ranked & among(tasks, fit_gold)
+    scored = np.flatnonzero(is_ranked & ~used_in_fit)
+    if not len(scored):
+        raise DataError(ALL_GOLD.format(n=int(used_in_fit.sum())))
     score, true, group, lists, firsts, exact, unmatched = [], [], [], [], [], [], 0
-    for n, i in enumerate(fair.tolist()):
-        mine, theirs, lost = _matched(orders[int(at[i])], groups[i])
-        unmatched += lost
-        if len(mine) < 2:
+    for n, i in enumerate(scored.tolist()):
+        estimated, expected, missing = _matched(orders[int(at[i])], groups[i])
+        unmatched += missing
+        if len(estimated) < 2:
             continue
-        one = concordance(mine, theirs, np.zeros(len(mine), dtype=np.int64))
-        score.append(mine)
-        true.append(theirs)
-        group.append(np.full(len(mine), n))
-        lists.append((str(tasks[i]), one.kendall[0], len(mine)))
+        tau = concordance(estimated, expected, np.zeros(len(estimated), dtype=np.int64))
+        score.append(estimated)
+        true.append(expected)
+        group.append(np.full(len(estimated), n))
+        lists.append((str(tasks[i]), tau.kendall[0], len(estimated)))
         firsts.append(
-            float(theirs[mine >= mine.max() - 1e-9].max() == theirs.max()) / (mine >= mine.max() - 1e-9).sum()
+            float(expected[estimated >= estimated.max() - 1e-9].max() == expected.max())
+            / (estimated >= estimated.max() - 1e-9).sum()
         )
-        exact.append(float(one.pairs_right[0] == 1.0))
+        exact.append(float(tau.pairs_right[0] == 1.0))
     if not lists:
-        raise DataError("no list of the truth shares two items with what is ranked here; do the items' names match?")
-    whole = concordance(np.concatenate(score), np.concatenate(true), np.concatenate(group), resamples, seed)
+        raise DataError("no list of the truth shares two items with the result; do the names of the items match?")
+    overall = concordance(np.concatenate(score), np.concatenate(true), np.concatenate(group), resamples, seed)
     taus = np.nan_to_num(np.array([tau for _, tau, _ in lists]))
     scores = {
-        "kendall": _mean(taus, resamples, seed, whole.kendall),
-        "spearman": whole.spearman,
+        "kendall": _mean(taus, resamples, seed, overall.kendall),
+        "spearman": overall.spearman,
         "first": _mean(np.array(firsts), resamples, seed, None),
         "exact": _mean(np.array(exact), resamples, seed, None),
     }
-    return RankingEvaluation(len(lists), scores, lists, unmatched, int((~here).sum()), int(gone.sum()))
+    return RankingEvaluation(
+        n=len(lists), **values_and_intervals(scores), lists=lists, unmatched=unmatched,
+        truths_without_labels=int((~is_ranked).sum()), n_gold_left_out=int(used_in_fit.sum()),
+    )  # fmt: skip
 
 
 def _matched(order: dict[str, float], truth: Groups) -> tuple[F8, F8, int]:
-    """Scores and true values (higher is better) of the items that both know, and how many only the truth does."""
+    """Scores and true values (higher is better) of the common items, and the number of items only in the truth."""
     level = {name: -float(i) for i, place in enumerate(truth[0]) for name in place}
-    both = [name for name in level if name in order]
-    return np.array([order[n] for n in both]), np.array([level[n] for n in both]), len(level) - len(both)
+    common = [name for name in level if name in order]
+    return np.array([order[n] for n in common]), np.array([level[n] for n in common]), len(level) - len(common)
 
 
-def _orders(found: Result | pl.DataFrame) -> tuple[pl.Series, list[dict[str, float]]]:
-    """Tasks, and minus the place of each item by name."""
-    if isinstance(found, Result):
-        estimate: Any = found.estimate
+def _orders(result: Result | pl.DataFrame) -> tuple[pl.Series, list[dict[str, float]]]:
+    """Tasks, and minus the rank of each item by name."""
+    if isinstance(result, Result):
+        estimate: Any = result.estimate
         place, names = estimate.place, [str(n) for n in estimate.items.to_list()]
         out: list[dict[str, float]] = [{} for _ in range(len(estimate))]
         for task, item, at in zip(
             estimate.entry_task.tolist(), estimate.entry_item.tolist(), place.tolist(), strict=True
         ):
             out[task][names[item]] = -at
-        return found.tasks, out
+        return result.tasks, out
     for name in ("task", "ranking"):
-        if name not in found.columns:
-            raise DataError(f"the table has no column {name!r}; it has {', '.join(found.columns)}")
+        if name not in result.columns:
+            raise DataError(f"the table has no column {name!r}; it has {', '.join(result.columns)}")
     orders = []
-    for task, text in found.select("task", "ranking").iter_rows():
+    for task, text in result.select("task", "ranking").iter_rows():
         groups = parse(str(text)) if text else ([], False)
         if isinstance(groups, str):
             raise DataError(f"the ranking of task {task!r} {groups}; write a>b>c")
         orders.append({name: -float(i) for i, place in enumerate(groups[0]) for name in place})
-    return found["task"], orders
+    return result["task"], orders
 
 
 def _mean(values: F8, resamples: int, seed: int, within: Ends | None) -> Ends:
-    """The mean over lists; its interval by resampling lists, or items where lists are few."""
+    """Mean over lists, with an interval by resampling lists, or items where there are few lists."""
     mean, nothing = float(values.mean()), float("nan")
     if not resamples or len(values) < ENOUGH:
         return (mean, nothing, nothing) if within is None else (mean, within[1], within[2])
@@ -169,14 +165,39 @@ def _mean(values: F8, resamples: int, seed: int, within: Ends | None) -> Ends:
 
 
 # ----------------------------------------------------------------
-# Results of rankings for people: orders, who cannot be told apart, and the workers.
+# Facts about the votes
+
+
+def describe(votes: Votes[Rankings]) -> dict[str, Any]:
+    """Describe the votes: items, lengths of lists, complete rankings, ties, workers with several rankings."""
+    rows, _ = rows_of(votes)
+    size, listed = votes.answers.size, np.diff(rows.begin)
+    level = votes.answers.level
+    row = np.repeat(np.arange(len(votes)), size)
+    tied = np.zeros(len(votes), dtype=bool)
+    if len(row):
+        same = (np.diff(row) == 0) & (np.diff(level) == 0)
+        tied[row[1:][same]] = True
+    return {
+        **common(votes),
+        "items": len(votes.answers.items),
+        "items_per_task": {"min": int(listed.min(initial=0)), "max": int(listed.max(initial=0))},
+        "items_per_ranking": {"min": int(size.min()) if len(size) else 0, "max": int(size.max(initial=0))},
+        "whole_rankings": int((size == listed[votes.task]).sum()) if len(votes) else 0,
+        "rankings_with_ties": int(tied.sum()),
+        "workers_with_several_rankings": int((votes.labels_per_worker > 1).sum()),
+    }
+
+
+# ----------------------------------------------------------------
+# Orders and workers for the terminal.
 
 Row = list[str]
 LISTS, TOP = 3, 15
 
 
 def sentences(votes: Votes[Rankings], result: Result) -> list[str]:
-    """How many lists, and how many of them have a first item that is surely first."""
+    """Summarize the lists, and how many have a first item that is significantly first, in sentences."""
     estimate = result.estimate
     assert isinstance(estimate, RankingEstimate)
     if not len(estimate.score):
@@ -188,7 +209,8 @@ def sentences(votes: Votes[Rankings], result: Result) -> list[str]:
         n = int(estimate.heard.sum())
         level = 100 * float(result.params.get("level", 0.95))
         out.append(
-            f"in {sure:,} of {n:,} lists the first item is surely first ({level:.0f} %, all pairs of a list at once)"
+            f"in {sure:,} of {n:,} lists the first item is significantly first "
+            f"({level:.0f} %, all pairs of a list at once)"
         )
         if n == 1:
             top = estimate.items.gather(estimate.entry_item[estimate.group == 1]).to_list()
@@ -196,56 +218,56 @@ def sentences(votes: Votes[Rankings], result: Result) -> list[str]:
                 names = ", ".join(str(name)[:40] for name in top[:4]) + (
                     f" and {len(top) - 4} more" if len(top) > 4 else ""
                 )
-                out[-1] = f"the first {len(top):,} cannot be told apart: {names} ({level:.0f} %, all pairs at once)"
+                out[-1] = f"the first {len(top):,} cannot be distinguished: {names} ({level:.0f} %, all pairs at once)"
     else:
         out.append(f"{result.method} has no intervals; plackett_luce and borda do")
     if votes.n_tasks and votes.labels_per_task.max() <= 1:
-        out.append("no list was ranked twice: nothing tells the workers apart")
+        out.append("no list was ranked twice: the workers cannot be distinguished")
     return out
 
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
-    """By the ends of their agreements' intervals, those without rankings left out."""
-    picture: Any = result.picture
-    heard = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(picture.agreement))
-    best = heard[np.argsort(-np.nan_to_num(picture.agreement_low[heard]), kind="stable")]
-    worst = heard[np.argsort(-np.nan_to_num(picture.agreement_high[heard]), kind="stable")][-limit:]
-    some = best if len(best) <= 2 * limit else np.concatenate([best[:limit], worst])
+    """Header and rows of the best and the worst workers, by the ends of the intervals of their agreement."""
+    summary: Any = result.worker_summary
+    answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(summary.agreement))
+    best = answered[np.argsort(-np.nan_to_num(summary.agreement_low[answered]), kind="stable")]
+    worst = answered[np.argsort(-np.nan_to_num(summary.agreement_high[answered]), kind="stable")][-limit:]
+    selected = best if len(best) <= 2 * limit else np.concatenate([best[:limit], worst])
     rows = [
         [
             str(name),
             f"{result.labels_per_worker[w]:,}",
-            f"{picture.agreement[w]:.3f}",
-            f"{picture.agreement_low[w]:.3f} – {picture.agreement_high[w]:.3f}",
-            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (picture.temperature, picture.dispersion)),
+            f"{summary.agreement[w]:.3f}",
+            f"{summary.agreement_low[w]:.3f} – {summary.agreement_high[w]:.3f}",
+            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (summary.temperature, summary.dispersion)),
         ]
-        for name, w in zip(result.workers.gather(some).to_list(), some.tolist(), strict=True)
+        for name, w in zip(result.workers.gather(selected).to_list(), selected.tolist(), strict=True)
     ]
-    if len(some) < len(best):
+    if len(selected) < len(best):
         rows.insert(limit, ["…"] + [""] * 5)
     return ["worker", "rankings", "agreement", "95 % interval", "temperature", "dispersion"], rows
 
 
 def list_tables(result: Result, lists: int = LISTS, top: int = TOP) -> list[Table]:
-    """The first lists with scores and places."""
+    """Return tables of the first lists with scores and ranks."""
     estimate = result.estimate
     assert isinstance(estimate, RankingEstimate)
     board = estimate.board(result.tasks)
     out = []
     for task in board["task"].unique(maintain_order=True).head(lists).to_list():
-        own = board.filter(pl.col("task") == task).head(top)
+        entries = board.filter(pl.col("task") == task).head(top)
         rows = []
-        for row in own.iter_rows(named=True):
-            known = row["se"] is not None and np.isfinite(row["se"])
-            between = f"{row['low']:.2f} – {row['high']:.2f}" if known else "–"
-            places = f"{row['rank_low']} – {row['rank_high']}" if known else "–"
+        for row in entries.iter_rows(named=True):
+            has_interval = row["se"] is not None and np.isfinite(row["se"])
+            between = f"{row['low']:.2f} – {row['high']:.2f}" if has_interval else "–"
+            places = f"{row['rank_low']} – {row['rank_high']}" if has_interval else "–"
             rows.append([f"{row['place']:g}", str(row["item"])[:60], f"{row['score']:.3f}", between, places])
         out.append(Table(f"{task}", ["place", "item", "score", "interval", "may be at"], rows))
     return out
 
 
 def show(result: Result) -> tuple[str, list[Table]]:
-    """The first lists."""
+    """Return a summary, tables of the first lists, and the first rankings."""
     estimate = result.estimate
     assert isinstance(estimate, RankingEstimate)
     table = result.to_table().head(5)
@@ -254,7 +276,7 @@ def show(result: Result) -> tuple[str, list[Table]]:
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], list[str]]:  # noqa: ARG001
-    """Rows for the table of sizes, tables, and advice."""
+    """Return rows for the table of sizes, further tables, and advice."""
     task, ranking = facts["items_per_task"], facts["items_per_ranking"]
     rows = [
         ["items", f"{facts['items']:,}"],
@@ -266,7 +288,5 @@ def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], 
     ]
     advice = []
     if facts["whole_rankings"] < facts["annotations"]:
-        advice.append(
-            "items that a ranking leaves out count as not seen; write a>b>... where they come after all others"
-        )
+        advice.append("items that a ranking omits count as not seen; write a>b>... where they come after all others")
     return rows, [], advice

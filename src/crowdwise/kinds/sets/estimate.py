@@ -1,4 +1,4 @@
-"""Beliefs over sets of classes, one probability for each class, and workers as their hits and false alarms."""
+"""Estimated label sets with a probability per class, and hits and false alarms of each worker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from .answers import as_json
 
 F8 = npt.NDArray[np.float64]
@@ -20,11 +20,16 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SetPosterior(Estimate):
-    """posterior[task, class]: how likely each class belongs to the task, each by itself; rate[class] over all tasks.
+    """Probabilities of the classes of each task.
 
-    asked[task, class] says whether anybody was offered the class there: where nobody was, the posterior is the rate,
-    and the class is in no set. A class is in the set from `cut` on. sure[task] is the chance that the whole set is
-    right, where gold has calibrated it; else it is the product of the classes' chances.
+    Args:
+        posterior: posterior[task, class], the probability that the class belongs to the task.
+        rate: rate[class], the share of tasks with the class.
+        classes: Names of the classes.
+        asked: asked[task, class], whether the class was offered to any worker. If not, the posterior is the rate and
+            the class is not in the set. None: all classes were offered everywhere.
+        cut: Classes with at least this probability are in the set.
+        sure: sure[task], the calibrated probability that the whole set is correct; None if not calibrated on gold.
     """
 
     kind: ClassVar[str] = "sets"
@@ -46,42 +51,42 @@ class SetPosterior(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetPosterior:
-        """From a run folder."""
+        """Return the estimate from the arrays of a run folder."""
         assert names is not None
         cut = params.get("cut", 0.5)
-        own = {name: arrays[name] for name in cls.rules if name in arrays}
-        return cls(**own, classes=names, cut=float(cut) if isinstance(cut, int | float) else 0.5)
+        values = {name: arrays[name] for name in cls.rules if name in arrays}
+        return cls(**values, classes=names, cut=float(cut) if isinstance(cut, int | float) else 0.5)
 
     def __len__(self) -> int:
         return len(self.posterior)
 
     @cached_property
     def member(self) -> Mask:
-        """member[task, class]: whether the class is in the task's set."""
-        found = self.posterior >= self.cut - 1e-12
-        return np.asarray(found if self.asked is None else found & self.asked)
+        """member[task, class]: whether the class is in the set of the task."""
+        is_member = self.posterior >= self.cut - 1e-12
+        return np.asarray(is_member if self.asked is None else is_member & self.asked)
 
     @cached_property
     def confidence(self) -> F8:
-        """Probability that the whole set is right, as far as classes were offered."""
+        """Probability that the whole set is correct; the product over the offered classes if not calibrated."""
         if self.sure is not None:
             return self.sure
-        own = np.where(self.member, self.posterior, 1 - self.posterior)
-        return np.asarray((own if self.asked is None else np.where(self.asked, own, 1.0)).prod(axis=1))
+        chance = np.where(self.member, self.posterior, 1 - self.posterior)
+        return np.asarray((chance if self.asked is None else np.where(self.asked, chance, 1.0)).prod(axis=1))
 
     @property
     def mean_confidence(self) -> float:
-        """Mean confidence over tasks: the share of wholly right sets that the method expects of itself."""
+        """Mean confidence over tasks: the share of completely correct sets that the method expects."""
         return float(self.confidence.mean()) if len(self) else float("nan")
 
     @property
     def sets(self) -> list[list[Any]]:
-        """The set of each task, by name."""
+        """The set of each task as a list of names."""
         names = self.classes.to_list()
         return [[names[code] for code in np.flatnonzero(row)] for row in self.member]
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """labels (a JSON list), confidence, n_labels, p_<class>..."""
+        """Return labels (a JSON list), confidence, n_labels and p_<class> for each class."""
         row, code = np.nonzero(self.member)
         start = np.searchsorted(row, np.arange(len(self) + 1))
         columns: dict[str, Any] = {
@@ -96,39 +101,45 @@ class SetPosterior(Estimate):
     without_labels: ClassVar[str] = "rate of each class"
 
     def facts(self) -> dict[str, Any]:
-        """Classes, their rates, the mean size of a set and the mean confidence."""
+        """Return the classes, their rates, the mean size of a set and the mean confidence."""
         size = float(self.member.sum() / len(self)) if len(self) else float("nan")
         rates = {"classes": self.classes.to_list(), "rate": self.rate.tolist()}
         return {**rates, "mean_size": size, "mean_confidence": self.mean_confidence}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """labels; what was offered stands beside it, where it is known."""
+        """Return the columns of an answer: labels and, if known, offered."""
         return ("labels",) if self.asked is None else ("labels", "offered")
 
     def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
-        """task, labels (empty)."""
+        """Return a table with the columns task, labels (empty)."""
         return super().to_check(tasks, picked).select("task", "labels")
 
     def size(self) -> str:
-        """The number of classes."""
+        """Return the number of classes."""
         return f", {len(self.classes)} classes"
 
     def coder_options(self) -> dict[str, Any]:
-        """All classes, those that nobody said included."""
+        """Return the options of the coder: all classes, including those that no answer names."""
         return {"classes": self.classes}
 
     def summary(self) -> str:
-        """Number of classes, mean size and mean confidence."""
+        """Return the number of classes, the mean size of a set and the mean confidence."""
         size = self.member.sum() / max(len(self), 1)
-        return f"{len(self.classes):,} classes, {size:.2f} in a set, mean confidence {self.mean_confidence:.3f}"
+        return f"{len(self.classes):,} classes, {size:.2f} per set, mean confidence {self.mean_confidence:.3f}"
 
 
 @dataclass(frozen=True, eq=False)
-class SetWorkers(WorkerPicture):
-    """Over all classes: recall (share of what is true that they name), precision (share of what they name that is
-    true), f1 of the two, false_alarms (share of what is not true that they name), named (classes in an answer).
+class SetWorkers(WorkerSummary):
+    """Quality of each worker over all classes.
 
-    hits[worker, class] and alarms[worker, class] are what the method learnt of each class, where it learns that.
+    Args:
+        recall: Share of the true classes that the worker names.
+        precision: Share of the named classes that are true.
+        f1: F1 of recall and precision.
+        false_alarms: Share of the classes that are not true that the worker names.
+        named: Mean number of classes in an answer.
+        hits: hits[worker, class], the fitted probability of naming a true class, if the method fits it.
+        alarms: alarms[worker, class], the fitted probability of naming a class that is not true.
     """
 
     rules: ClassVar[Rules] = {
@@ -152,9 +163,9 @@ class SetWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Return the worker summary from the arrays of a run folder."""
         return cls(**{n: arrays[n] for n in cls.rules if n in arrays})
 
     def table(self) -> dict[str, Any]:
-        """f1, precision, recall, false_alarms, named."""
+        """Return f1, precision, recall, false_alarms and named."""
         return {name: getattr(self, name) for name in ("f1", "precision", "recall", "false_alarms", "named")}

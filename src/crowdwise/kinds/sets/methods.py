@@ -1,4 +1,4 @@
-""""""
+"""Methods for label sets."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...em.kernels import many_fits
 from ..classes.annotations import Annotations
 from ..classes.methods.base import Aggregator, Run
 from ..classes.methods.gold import Gold
-from ..classes.methods.spread import Solution
+from ..classes.methods.partitioned import Solution
 from .answers import Sets
 from .fitting import SetAggregator, SetSolution
-from .maths import Pseudo, SetCrowd, SetModel, SetRows
+from .maths import CrowdPrior, Pseudo, SetModel, SetRows
 
 F8 = npt.NDArray[np.float64]
 NO_YES = pl.Series("label", ["no", "yes"])
@@ -29,16 +29,16 @@ NO_YES = pl.Series("label", ["no", "yes"])
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryRelevance(SetAggregator):
-    """Binary relevance: every class is a question of its own, yes or no, answered by a method for classes.
+    """Binary relevance: each class is a separate yes/no question, fitted by a method for classes.
 
-    Any method for classes can answer; what it learns of a worker on one class it does not know on the next, so rare
-    classes are judged by little. Boutell et al. (2004), Pattern Recognition 37(9), doi:10.1016/j.patcog.2004.03.009.
+    What is learned about a worker on one class does not inform the others, so rare classes are estimated from little
+    data. Boutell et al. (2004), Pattern Recognition 37(9), doi:10.1016/j.patcog.2004.03.009.
 
-    `by` is the name of the method for classes that answers for each class.
+    `by` is the name of the method for classes that fits each class.
 
-    >>> from crowdwise.kinds.sets.kind import set_votes
-    >>> votes = set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
-    >>> BinaryRelevance(by="majority_vote").fit(votes).posterior.tolist()
+    >>> import crowdwise as cw
+    >>> votes = cw.sets.set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
+    >>> cw.sets.BinaryRelevance(by="majority_vote").fit(votes).posterior.tolist()
     [[1.0, 0.5], [0.0, 1.0]]
     """
 
@@ -47,11 +47,11 @@ class BinaryRelevance(SetAggregator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        own = card(self.by)
-        if own.takes != "classes":
-            raise ParameterError(f"by must be a method for classes, and {self.by} is for {own.takes}")
-        if "gold" in own.needs:
-            raise ParameterError(f"by must be a method that needs no gold, and {self.by} does")
+        base_card = card(self.by)
+        if base_card.takes != "classes":
+            raise ParameterError(f"by must be a method for classes, but {self.by} is for {base_card.takes}")
+        if "gold" in base_card.needs:
+            raise ParameterError(f"by must be a method that needs no gold, but {self.by} needs it")
 
     def solve(
         self,
@@ -60,28 +60,28 @@ class BinaryRelevance(SetAggregator):
         gold: npt.NDArray[np.int8] | None,
         callback: Callback | None,
     ) -> SetSolution:
-        """One fit for each class."""
+        """Fit each class separately."""
         n, m, k = rows.n_tasks, rows.n_workers, rows.n_classes
         posterior, rate = np.zeros((n, k)), np.zeros(k)
         hits: F8 | None = np.full((m, k), 0.5)
         alarms: F8 | None = np.full((m, k), 0.5)
-        passes, settled = 0, True
+        passes, converged = 0, True
         for j in range(k):
             with many_fits():
-                found = self._one(votes, j, gold)
-            posterior[:, j], rate[j] = found.posterior[:, 1], found.class_prior[1]
-            passes, settled = max(passes, found.n_iter), settled and found.converged
-            if found.confusion is None or hits is None or alarms is None:
+                solution = self._one(votes, j, gold)
+            posterior[:, j], rate[j] = solution.posterior[:, 1], solution.class_prior[1]
+            passes, converged = max(passes, solution.n_iter), converged and solution.converged
+            if solution.confusion is None or hits is None or alarms is None:
                 hits = alarms = None
             else:
-                hits[:, j], alarms[:, j] = found.confusion[:, 1, 1], found.confusion[:, 0, 1]
+                hits[:, j], alarms[:, j] = solution.confusion[:, 1, 1], solution.confusion[:, 0, 1]
             if callback is not None:
                 callback(j + 1, float("nan"))
-        return SetSolution(posterior, rate, hits, alarms, n_iter=passes, converged=settled)
+        return SetSolution(posterior, rate, hits, alarms, n_iter=passes, converged=converged)
 
     def _one(self, votes: Votes[Sets], j: int, gold: npt.NDArray[np.int8] | None) -> Solution:
-        yes = said(votes, j)
-        own = Annotations(
+        yes = names_class(votes, j)
+        annotations = Annotations(
             votes.task,
             votes.worker,
             yes,
@@ -91,51 +91,50 @@ class BinaryRelevance(SetAggregator):
             weight=votes.weight,
         )
         if votes.answers.menu is not None and votes.answers.menus is not None:
-            own = own.take(votes.answers.menus[votes.answers.menu, j])
-        known = None
+            annotations = annotations.take(votes.answers.menus[votes.answers.menu, j])
+        class_gold = None
         if gold is not None and (gold[:, j] >= 0).any():
-            known = Gold(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
-        asked: Aggregator = method(self.by, seed=self.seed)
-        return asked.answer(own, known, Run())  # what it says of the tasks; skills of each class are not wanted
+            class_gold = Gold(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
+        base_method: Aggregator = method(self.by, seed=self.seed)
+        return base_method.fit_solution(annotations, class_gold, Run())  # only the estimates are needed, not the skills
 
 
-def said(votes: Votes[Sets], j: int) -> npt.NDArray[np.int32]:
-    """Whether each row names class j."""
+def names_class(votes: Votes[Sets], j: int) -> npt.NDArray[np.int32]:
+    """Return whether each row names class j."""
     yes = np.zeros(len(votes), dtype=np.int32)
     yes[votes.answers.row[votes.answers.code == j]] = 1
     return yes
 
 
-# EM passes at one prior; the passes of a round never lower that round's objective.
+# EM iterations per round. Within a round, at a fixed prior, the objective never decreases.
 PASSES = 5
-# Rounds in which shifts and strengths are learnt; later ones would only trade places between neighbours on the grid.
-LEARNING = 40
+# Rounds in which shifts and strengths are updated; later updates would only alternate between neighbours on the grid.
+PRIOR_ROUNDS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointSets(SetAggregator):
-    """Joint sets: hits and false alarms of each worker and class, where classes and workers share what they can.
+    """Joint sets: hits and false alarms of each worker and class, with priors shared across classes and workers.
 
         member[i, k] ~ Bernoulli(rate[k]),   named[w, i, k] ~ Bernoulli(hits[w, k] if member[i, k] else alarms[w, k])
         hits[w, k] ~ Beta(strength[k] · m[w, k]),   logit m[w, k] = logit(pooled hits of class k) + shift[w]
 
-    and the same for alarms. A class that is easy to miss is so for everybody, a worker who names little does so for
-    every class: the shift carries what is learnt of a worker on common classes over to rare ones. Hierarchical
-    Dawid-Skene for each class, joined by the shifts; logit effects as in Carpenter (2008), Multilevel Bayesian
-    models of categorical data annotation.
+    and the same for alarms. Classes that are easy to miss are missed by all workers, and workers who name few classes
+    do so for every class: the shift transfers what is learned about a worker from common classes to rare ones.
+    Hierarchical Dawid-Skene for each class, joined by the shifts; logit effects as in Carpenter (2008), Multilevel
+    Bayesian models of categorical data annotation.
 
-    Rounds of EM at fixed priors, each followed by learning shifts and strengths from the expected counts. Fails
-    where classes exclude or demand each other: each is judged by itself given the workers. `shifts=False` leaves the
-    workers' shifts out.
+    Rounds of EM at fixed priors alternate with updates of shifts and strengths from the expected counts. Fails if
+    classes exclude or imply each other, since classes are independent given the workers.
 
-    Ends when no probability moves by more than `tol` in a round, or after `max_iter` passes.
+    It stops when no probability changes by more than `tol` in a round, or after `max_iter` iterations.
 
-    `prior_strength` (answers) is the weight of what is believed of a class before it is first named, `prior_rate`
-    (tasks) that of a class being in half of all sets; `shifts` lets workers name more or less than the crowd.
+    `prior_strength` (in answers) is the weight of the prior guess of a class's rates, `prior_rate` (in tasks) that of
+    the prior guess that a class is in half of all sets; `shifts=False` removes the workers' shifts.
 
-    >>> from crowdwise.kinds.sets.kind import set_votes
-    >>> votes = set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
-    >>> JointSets().fit(votes).sets
+    >>> import crowdwise as cw
+    >>> votes = cw.sets.set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
+    >>> cw.sets.JointSets().fit(votes).sets
     [['x'], ['y']]
     """
 
@@ -154,17 +153,17 @@ class JointSets(SetAggregator):
         gold: npt.NDArray[np.int8] | None,
         callback: Callback | None,
     ) -> SetSolution:
-        """Rounds of EM, each under the prior that the last round's counts call for."""
+        """Run rounds of EM, each under the prior updated from the counts of the previous round."""
         model = SetModel(rows, gold)
         posterior = model.clamp(rows.shares())
-        crowd = SetCrowd.start(rows.n_workers, rows.n_classes)
+        crowd = CrowdPrior.start(rows.n_workers, rows.n_classes)
         counts = model.counts(posterior)
         trace: list[float] = []
         stage: list[int] = []
-        passes, settled, turn = 0, False, 0
-        while passes < self.max_iter and not settled:
-            if turn < LEARNING:  # then the prior stands, and EM settles under it
-                crowd = crowd.learn(counts, self.prior_strength, shifts=self.shifts)
+        passes, converged, turn = 0, False, 0
+        while passes < self.max_iter and not converged:
+            if turn < PRIOR_ROUNDS:  # afterwards the prior is fixed, so that EM converges
+                crowd = crowd.update(counts, self.prior_strength, shifts=self.shifts)
             pseudo, before = crowd.pseudo(self.prior_rate), posterior
             for _ in range(min(PASSES, self.max_iter - passes)):
                 rates = model.rates(counts, pseudo)
@@ -173,34 +172,35 @@ class JointSets(SetAggregator):
                 trace.append(objective)
                 stage.append(turn)
                 passes += 1
-            settled = turn > 0 and float(np.abs(posterior - before).max(initial=0.0)) <= self.tol
+            converged = turn > 0 and float(np.abs(posterior - before).max(initial=0.0)) <= self.tol
             turn += 1
             if callback is not None:
                 callback(passes, trace[-1])
         extra = {"strength_hits": crowd.hits.strength, "strength_alarms": crowd.alarms.strength}
         extra |= {"shift_hits": crowd.hits.shift, "shift_alarms": crowd.alarms.shift}
         return SetSolution(
-            posterior, rates.rate, rates.hits, rates.alarms, np.array(trace), np.array(stage), passes, settled, extra
+            posterior, rates.rate, rates.hits, rates.alarms, np.array(trace), np.array(stage), passes, converged, extra
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetCoin(SetAggregator):
-    """One coin pair: a worker names what is true with one probability and what is not with another, whatever the class.
+    """One hit rate and one false-alarm rate per worker, the same for all classes.
 
         member[i, k] ~ Bernoulli(rate[k]),   named[w, i, k] ~ Bernoulli(hits[w] if member[i, k] else alarms[w])
 
-    Two numbers a worker suffice where classes are alike and answers few. Fails where some classes are missed by
-    everybody. The two-coin model of Raykar et al. (2010), jmlr v11/raykar10a, over all classes at once.
+    Two parameters per worker suffice if classes are similar and answers few. Fails if some classes are missed by all
+    workers. The two-coin model of Raykar et al. (2010), jmlr v11/raykar10a, over all classes at once.
 
-    Ends when no probability moves by more than `tol`, or after `max_iter` passes.
+    It stops when no probability changes by more than `tol`, or after `max_iter` iterations.
 
-    `prior_strength` (answers) is the weight of what is believed of a worker before their first answer: 8 in 10 hits,
-    and false alarms as often as a class is named at all; `prior_rate` (tasks) that of a class being in half the sets.
+    `prior_strength` (in answers) is the weight of the prior guess of a worker's rates: 8 in 10 hits, and false alarms
+    as often as classes are named at all; `prior_rate` (in tasks) that of the prior guess that a class is in half of all
+    sets.
 
-    >>> from crowdwise.kinds.sets.kind import set_votes
-    >>> votes = set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
-    >>> SetCoin().fit(votes).sets[1]
+    >>> import crowdwise as cw
+    >>> votes = cw.sets.set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
+    >>> cw.sets.SetCoin().fit(votes).sets[1]
     ['y']
     """
 
@@ -217,44 +217,44 @@ class SetCoin(SetAggregator):
         gold: npt.NDArray[np.int8] | None,
         callback: Callback | None,
     ) -> SetSolution:
-        """EM from the shares of the answers."""
+        """Run EM from the shares of the answers."""
         model = SetModel(rows, gold, tied=True)
         posterior = model.clamp(rows.shares())
-        offered = float(rows.offered.sum())
-        usual = min(float(rows.said.sum()) / offered, 0.2) if offered else 0.2
+        offered = float(rows.offered_to_worker.sum())
+        usual = min(float(rows.named_by_worker.sum()) / offered, 0.2) if offered else 0.2
         yes, no = self.prior_strength * 0.8, self.prior_strength * 0.2
         low = self.prior_strength * max(usual, 1e-3)
-        each = [np.asarray(count) for count in (yes, no, low, self.prior_strength - low)]
-        pseudo = Pseudo(each[0], each[1], each[2], each[3], self.prior_rate)
+        pseudo_counts = [np.asarray(count) for count in (yes, no, low, self.prior_strength - low)]
+        pseudo = Pseudo(pseudo_counts[0], pseudo_counts[1], pseudo_counts[2], pseudo_counts[3], self.prior_rate)
         trace: list[float] = []
-        settled = False
-        while len(trace) < self.max_iter and not settled:
+        converged = False
+        while len(trace) < self.max_iter and not converged:
             rates = model.rates(model.counts(posterior), pseudo)
             before = posterior
             posterior, objective = model.posterior(rates, pseudo)
-            settled = float(np.abs(posterior - before).max(initial=0.0)) <= self.tol
+            converged = float(np.abs(posterior - before).max(initial=0.0)) <= self.tol
             trace.append(objective)
             if callback is not None:
                 callback(len(trace), objective)
-        hits, alarms = (np.array(each) for each in model.full(rates))
+        hits, alarms = (np.array(pseudo_counts) for pseudo_counts in model.full(rates))
         stage = np.zeros(len(trace), dtype=np.int64)
-        return SetSolution(posterior, rates.rate, hits, alarms, np.array(trace), stage, len(trace), settled)
+        return SetSolution(posterior, rates.rate, hits, alarms, np.array(trace), stage, len(trace), converged)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetMajority(SetAggregator):
-    """Majority by class: a class is in the set where enough of those who could name it did.
+    """Majority per class: a class is in the set if enough of the workers who could name it did.
 
-        posterior[i, k] = named / offered,   in the set from `cut` on
+        posterior[i, k] = named / offered,   in the set if at least `cut`
 
-    Fails where workers rarely name all that is true: half of them may then never come together. A lower `cut` helps,
-    but how low cannot be told without some truth.
+    Fails if workers rarely name all true classes, so that true classes do not reach a majority. A lower `cut` helps,
+    but choosing it requires some gold.
 
-    A class is in the set where a share of at least `cut` (0..1) of the answers names it.
+    A class is in the set if a share of at least `cut` (0..1) of the answers names it.
 
-    >>> from crowdwise.kinds.sets.kind import set_votes
-    >>> votes = set_votes([1, 1, 1], ["a", "b", "c"], [["x", "y"], ["x"], ["x"]])
-    >>> SetMajority().fit(votes).sets
+    >>> import crowdwise as cw
+    >>> votes = cw.sets.set_votes([1, 1, 1], ["a", "b", "c"], [["x", "y"], ["x"], ["x"]])
+    >>> cw.sets.SetMajority().fit(votes).sets
     [['x']]
     """
 
@@ -268,8 +268,8 @@ class SetMajority(SetAggregator):
         gold: npt.NDArray[np.int8] | None,  # noqa: ARG002
         callback: Callback | None,  # noqa: ARG002
     ) -> SetSolution:
-        """Shares of the answers."""
+        """Take the shares of the answers."""
         shares = rows.shares()
-        heard = rows.asked > 0
-        mass: Any = np.where(heard, shares, 0.0).sum(axis=0) / np.maximum(heard.sum(axis=0), 1)
+        is_offered = rows.offered_in_task > 0
+        mass: Any = np.where(is_offered, shares, 0.0).sum(axis=0) / np.maximum(is_offered.sum(axis=0), 1)
         return SetSolution(shares, np.asarray(mass))

@@ -1,4 +1,4 @@
-"""The page of a crowd that answers with label sets: what every page has, the classes, and the least certain tasks."""
+"""The report page for label sets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ...report.text import percent, shown
 from .answers import Sets
 from .estimate import SetPosterior
 
-# Classes and tasks that are shown, answers of a task, and characters of an answer.
-CLASSES, TASKS, ANSWERS, LONGEST = 200, 25, 12, 200
+# Maximum number of classes, tasks, answers per task and characters of an answer that are shown.
+MAX_CLASSES, MAX_TASKS, MAX_ANSWERS, MAX_LENGTH = 200, 25, 12, 200
 RESAMPLES = 200
 
 
 def set_page(votes: Votes[Sets], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """All sections (see `report.render`)."""
+    """Return the standard sections, the classes, the least certain tasks and, if the truth is given, the scores."""
     sheet = plain_page(votes, result)
     scores, why = _scores(result if blind is None else blind, truth)
     tables = [_classes(votes, result, scores)]
@@ -37,15 +37,15 @@ def set_page(votes: Votes[Sets], result: Result, *, truth: Any = None, blind: Re
         *sheet.sections[1:],
     ]
     if truth is not None:
-        told = [] if scores is None else scores.rows()
+        score_rows = [] if scores is None else scores.rows()
         title = why if scores is None else f"Scores over {scores.n:,} tasks"
-        body = fragment("tables.html.j2", tables=[Table(title, ["", "value", "95 % interval"], told)])
+        body = fragment("tables.html.j2", tables=[Table(title, ["", "value", "95 % interval"], score_rows)])
         sections.append(Section("truth", "Truth", "Against the truth", body))
     return replace(sheet, sections=sections)
 
 
 def _scores(result: Result, truth: Any) -> tuple[Any, str]:
-    """Scores of the fit that was not told the truth, or why there are none."""
+    """Return the scores, or the reason why there are none."""
     if truth is None:
         return None, ""
     try:
@@ -55,49 +55,52 @@ def _scores(result: Result, truth: Any) -> tuple[Any, str]:
 
 
 def _classes(votes: Votes[Sets], result: Result, scores: Any) -> Table:
-    """How often each class was named, how often it is estimated to be true and, with a truth, its F1."""
-    own = result.estimate
-    assert isinstance(own, SetPosterior)
-    said, codes = votes.answers.classes.cast(str).to_list(), votes.answers.code
-    named = dict(zip(said, np.bincount(codes, minlength=len(said)).tolist(), strict=True))
-    heard = votes.labels_per_task > 0
-    tasks = own.member[heard].sum(axis=0)
-    share = own.posterior[heard].mean(axis=0) if heard.any() else own.rate
-    judged = {} if scores is None else {str(row["label"]): row for row in scores.classes}
-    names = own.classes.cast(str).to_list()
-    order = np.lexsort((np.arange(len(names)), -tasks, [-named.get(name, 0) for name in names]))[:CLASSES]
+    """Return a table of how often each class was named and is estimated and, with a truth, its F1."""
+    estimate = result.estimate
+    assert isinstance(estimate, SetPosterior)
+    vote_classes, codes = votes.answers.classes.cast(str).to_list(), votes.answers.code
+    named = dict(zip(vote_classes, np.bincount(codes, minlength=len(vote_classes)).tolist(), strict=True))
+    has_votes = votes.labels_per_task > 0
+    tasks = estimate.member[has_votes].sum(axis=0)
+    share = estimate.posterior[has_votes].mean(axis=0) if has_votes.any() else estimate.rate
+    class_scores = {} if scores is None else {str(row["label"]): row for row in scores.classes}
+    names = estimate.classes.cast(str).to_list()
+    order = np.lexsort((np.arange(len(names)), -tasks, [-named.get(name, 0) for name in names]))[:MAX_CLASSES]
     rows = []
     for j in order.tolist():
         times = named.get(names[j], 0)
         row = [shown(names[j], 80), f"{times:,}", percent(times / max(len(votes), 1)), percent(float(share[j])),
                f"{int(tasks[j]):,}"]  # fmt: skip
-        found = judged.get(names[j], {})
-        rows.append(row + ([] if scores is None else [_figure(found.get(x)) for x in ("f1", "precision", "recall")]))
-    header = ["class", "named", "share of the answers", "estimated share of the tasks", "tasks"]
+        class_score = class_scores.get(names[j], {})
+        rows.append(
+            row + ([] if scores is None else [_figure(class_score.get(x)) for x in ("f1", "precision", "recall")])
+        )
+    header = ["class", "named", "share of answers", "estimated share of tasks", "tasks"]
     header += [] if scores is None else ["F1", "precision", "recall"]
     more = f" (the first {len(rows):,} of {len(names):,})" if len(rows) < len(names) else ""
-    return Table(f"Classes, the most named first{more}", header, rows)
+    return Table(f"Classes, most frequently named first{more}", header, rows)
 
 
 def _least(votes: Votes[Sets], result: Result) -> Table:
-    """The tasks whose sets are least sure, with the classes in doubt and what was said."""
-    own = result.estimate
-    assert isinstance(own, SetPosterior)
-    heard = np.flatnonzero(votes.labels_per_task > 0)
-    order = heard[np.argsort(own.confidence[heard], kind="stable")][:TASKS]
-    names, table = own.classes.cast(str).to_list(), result.to_table()
-    said = votes.answers.columns()["labels"]
+    """Return a table of the least certain tasks, with their uncertain classes and the answers."""
+    estimate = result.estimate
+    assert isinstance(estimate, SetPosterior)
+    answered = np.flatnonzero(votes.labels_per_task > 0)
+    order = answered[np.argsort(estimate.confidence[answered], kind="stable")][:MAX_TASKS]
+    names, table = estimate.classes.cast(str).to_list(), result.to_table()
+    answer_texts = votes.answers.columns()["labels"]
     rows = []
     for t in order.tolist():
-        p = own.posterior[t] if own.asked is None else np.where(own.asked[t], own.posterior[t], 0.0)
-        near = [j for j in np.argsort(np.abs(p - 0.5), kind="stable")[:3].tolist() if 0.1 < p[j] < 0.9]
-        doubt = ", ".join(f"{shown(names[j], 40)} {percent(float(p[j]))}" for j in near)
-        own_rows = range(int(votes.task_offsets[t]), int(votes.task_offsets[t + 1]))
-        answers = " ; ".join(str(said[r]) for r in list(own_rows)[:ANSWERS])
-        rows.append([shown(votes.tasks[t]), shown(table["labels"][t], LONGEST), percent(float(own.confidence[t])),
-                     doubt, shown(answers, 2 * LONGEST)])  # fmt: skip
-    header = ["task", "set", "wholly right", "in doubt", "what was said"]
-    return Table(f"The {len(rows):,} sets that are least sure", header, rows)
+        p = estimate.posterior[t] if estimate.asked is None else np.where(estimate.asked[t], estimate.posterior[t], 0.0)
+        doubtful = [j for j in np.argsort(np.abs(p - 0.5), kind="stable")[:3].tolist() if 0.1 < p[j] < 0.9]
+        doubt = ", ".join(f"{shown(names[j], 40)} {percent(float(p[j]))}" for j in doubtful)
+        task_rows = range(int(votes.task_offsets[t]), int(votes.task_offsets[t + 1]))
+        answers = " ; ".join(str(answer_texts[r]) for r in list(task_rows)[:MAX_ANSWERS])
+        sure = percent(float(estimate.confidence[t]))
+        labels = shown(table["labels"][t], MAX_LENGTH)
+        rows.append([shown(votes.tasks[t]), labels, sure, doubt, shown(answers, 2 * MAX_LENGTH)])
+    header = ["task", "set", "confidence", "uncertain classes", "answers"]
+    return Table(f"The {len(rows):,} least certain sets", header, rows)
 
 
 def _figure(value: float | None) -> str:

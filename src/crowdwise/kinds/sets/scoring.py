@@ -1,20 +1,22 @@
-"""How good are label sets, given the truth: F1, Jaccard, exact sets, log-loss, and F1 of each class."""
+"""Scores of label sets against the truth: F1, Jaccard, exact sets, log loss, and F1 of each class."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
-from ...evaluation.scores import Scored, Table
+from ...evaluation.scores import Scores, Table
 from ...evaluation.statement import outlook
 from .answers import Sets, lists_of, set_truth
 from .estimate import SetPosterior
@@ -22,79 +24,55 @@ from .maths import f1_of, set_scores
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-# The scores as people call them, in the order in which they read them.
+# Displayed names of the scores, in the order of display.
 SCORES = {
     "micro_f1": "F1 (micro)",
     "macro_f1": "F1 (macro, mean over classes)",
     "jaccard": "Jaccard (mean over tasks)",
     "exact": "exact sets",
-    "hamming": "single classes right",
-    "log_loss": "log-loss of a class (nats)",
-    "brier": "Brier score of a class",
+    "hamming": "correct single classes",
+    "log_loss": "log loss per class (nats)",
+    "brier": "Brier score per class",
 }
-# Classes whose scores are shown.
-SHOWN = 30
+# Maximum number of classes whose scores are shown.
+MAX_SHOWN = 30
 
 
-@dataclass(frozen=True, repr=False)
-class SetEvaluation(Scored):
-    """Scores over the tasks whose sets are known, wholly or in part; what is not known of a task is not counted.
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SetEvaluation(Scores):
+    """Scores over the tasks whose sets are known completely or in part; unknown classes of a task are not counted.
 
-    `classes` has a row for each class: label, f1, precision, recall, true, said. `intervals` holds the 95 % interval of
-    each score, where resamples were asked for.
+    Attributes:
+        classes: One entry per class: label, f1, precision, recall, and the number of tasks with the class in the truth
+            (true) and in the estimate (said).
     """
 
-    n: int
-    scores: dict[str, float]
+    NAMES: ClassVar[Mapping[str, str]] = SCORES
+    HEADLINE: ClassVar[tuple[str, ...]] = ("micro_f1", "macro_f1", "jaccard", "exact")
+    FLAT: ClassVar[bool] = True
+
     classes: list[dict[str, Any]]
-    truths_without_labels: int = 0
-    n_gold_left_out: int = 0
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> float:
-        """micro_f1, macro_f1, jaccard, exact, hamming, log_loss, brier."""
-        if name in SCORES and name in self.scores:
-            return self.scores[name]
-        raise AttributeError(name)
-
-    def __repr__(self) -> str:
-        some = [f"{row[0]} {row[1]}" for row in self.rows()[:4]]
-        return f"SetEvaluation({self.n:,} task{'s' * (self.n != 1)}: {'; '.join(some)})"
 
     def f1(self, name: str) -> float:
-        """F1 of one class."""
+        """Return the F1 of one class."""
         for row in self.classes:
             if row["label"] == name:
                 return float(row["f1"])
         raise DataError(f"there is no class {name!r} in the truth")
 
-    def headline(self) -> dict[str, float]:
-        """The scores that stand in a comparison."""
-        return {name: self.scores[name] for name in ("micro_f1", "macro_f1", "jaccard", "exact")}
-
-    def rows(self) -> list[list[str]]:
-        """Name, value and 95 % interval of every score, for people."""
-        out = []
-        for key, name in SCORES.items():
-            if key in self.scores:
-                low, high = self.intervals.get(key, (None, None))
-                out.append([name, f"{self.scores[key]:.4f}", "–" if low is None else f"{low:.4f} – {high:.4f}"])
-        return out
-
     def tables(self) -> list[Table]:
-        """F1, precision and recall of each class."""
+        """Return a table with F1, precision and recall of each class."""
         rows = [
             [str(row["label"]), *(_shown(row[key]) for key in ("f1", "precision", "recall")), f"{row['true']:,}",
              f"{row['said']:,}"]
-            for row in self.classes[:SHOWN]
+            for row in self.classes[:MAX_SHOWN]
         ]  # fmt: skip
-        title = "Classes" if len(self.classes) <= SHOWN else f"Classes ({SHOWN} of {len(self.classes)})"
-        return [Table(title, ["class", "F1", "precision", "recall", "true", "said"], rows)]
+        title = "Classes" if len(self.classes) <= MAX_SHOWN else f"Classes ({MAX_SHOWN} of {len(self.classes)})"
+        return [Table(title, ["class", "F1", "precision", "recall", "true", "estimated"], rows)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        rest = {"truths_without_labels": self.truths_without_labels, "n_gold_left_out": self.n_gold_left_out}
-        return {"n": self.n, **self.scores, "intervals": self.intervals, "classes": self.classes, **rest}
+    def details(self) -> dict[str, Any]:
+        """Return the scores of each class."""
+        return {"classes": self.classes}
 
 
 def _shown(value: float | None) -> str:
@@ -102,112 +80,156 @@ def _shown(value: float | None) -> str:
 
 
 def evaluate(
-    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+    result: Result | pl.DataFrame, truth: Any, *, fit_gold: pl.Series | None = None, resamples: int = 0, seed: int = 0
 ) -> SetEvaluation:
-    """Score a Result, or a table task, labels (with or without p_<class>), against the truth."""
-    tasks, classes, said, p, asked = _parts(found)
-    own, names, known = set_truth(truth, classes)
-    at, here = lookup(tasks, own)
-    if not here.any():
+    """Score a result, or a table with the columns task, labels and, optionally, p_<class>, against the true sets.
+
+    Args:
+        result: The result or table to score.
+        truth: True sets: a mapping to lists, or a table with the columns task, labels or task, label, value.
+        fit_gold: Tasks that were gold in the fit. They are left out.
+        resamples: Number of bootstrap resamples for 95 % intervals; 0 for no intervals.
+        seed: Seed of the resampling.
+
+    Returns:
+        The scores.
+
+    Raises:
+        DataError: If no task of the truth can be scored.
+    """
+    tasks, classes, estimated, p, offered = _parts(result)
+    truth_tasks, names, true_sets = set_truth(truth, classes)
+    at, has_estimate = lookup(tasks, truth_tasks)
+    if not has_estimate.any():
         raise DataError("none of the tasks in the truth has a set here; do the task ids match?")
-    gone = here & among(own, told)
-    fair = here & ~gone
-    if not fair.any():
-        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
-    rows, known, more = at[fair], known[fair], len(names) - len(classes)
-    said = np.pad(said[rows], ((0, 0), (0, more)))
+    is_gold = has_estimate & among(truth_tasks, fit_gold)
+    scored = has_estimate & ~is_gold
+    if not scored.any():
+        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
+    rows, true_sets, more = at[scored], true_sets[scored], len(names) - len(classes)
+    estimated = np.pad(estimated[rows], ((0, 0), (0, more)))
     p = None if p is None else np.pad(p[rows], ((0, 0), (0, more)))
-    if asked is not None:  # where nobody was offered a class, nothing is claimed
-        known = np.where(np.pad(asked[rows], ((0, 0), (0, more)), constant_values=True), known, -1)
-    judged = set_scores(said, p, known, resamples, seed)
-    by = judged.by_class
-    each = f1_of(by)
+    if offered is not None:  # classes that were not offered are not scored
+        true_sets = np.where(np.pad(offered[rows], ((0, 0), (0, more)), constant_values=True), true_sets, -1)
+    scores = set_scores(estimated, p, true_sets, resamples, seed)
+    class_counts = scores.by_class
+    class_f1 = f1_of(class_counts)
     table = [
         {
             "label": name,
-            "f1": None if np.isnan(each[j]) else float(each[j]),
-            "precision": float(by[j, 0] / by[j, 1]) if by[j, 1] else None,
-            "recall": float(by[j, 0] / by[j, 2]) if by[j, 2] else None,
-            "true": int(by[j, 2]),
-            "said": int(by[j, 1]),
+            "f1": None if np.isnan(class_f1[j]) else float(class_f1[j]),
+            "precision": float(class_counts[j, 0] / class_counts[j, 1]) if class_counts[j, 1] else None,
+            "recall": float(class_counts[j, 0] / class_counts[j, 2]) if class_counts[j, 2] else None,
+            "true": int(class_counts[j, 2]),
+            "said": int(class_counts[j, 1]),
         }
         for j, name in enumerate(names.to_list())
-        if (known[:, j] >= 0).any()
+        if (true_sets[:, j] >= 0).any()
     ]
-    return SetEvaluation(len(rows), judged.values, table, int((~here).sum()), int(gone.sum()), judged.intervals)
+    return SetEvaluation(
+        n=len(rows), scores=scores.values, intervals=scores.intervals, classes=table,
+        truths_without_labels=int((~has_estimate).sum()), n_gold_left_out=int(is_gold.sum()),
+    )  # fmt: skip
 
 
-def _parts(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, Mask, F8 | None, Mask | None]:
-    if isinstance(found, Result):
-        own = found.estimate
-        assert isinstance(own, SetPosterior)
-        return found.tasks, own.classes.cast(pl.String), own.member, own.posterior, own.asked
+def _parts(result: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, Mask, F8 | None, Mask | None]:
+    if isinstance(result, Result):
+        estimate = result.estimate
+        assert isinstance(estimate, SetPosterior)
+        return result.tasks, estimate.classes.cast(pl.String), estimate.member, estimate.posterior, estimate.asked
     for name in ("task", "labels"):
-        if name not in found.columns:
-            raise DataError(f"the sets have no column {name!r}; they have {', '.join(found.columns)}")
-    if found["task"].is_duplicated().any():
-        raise DataError(f"task {found['task'].filter(found['task'].is_duplicated())[0]!r} has two sets")
-    lists = lists_of(found["labels"], "labels")
-    columns = [c for c in found.columns if c.startswith("p_")]
+        if name not in result.columns:
+            raise DataError(f"the table has no column {name!r}; it has {', '.join(result.columns)}")
+    if result["task"].is_duplicated().any():
+        raise DataError(f"task {result['task'].filter(result['task'].is_duplicated())[0]!r} has two sets")
+    lists = lists_of(result["labels"], "labels")
+    columns = [c for c in result.columns if c.startswith("p_")]
     names = [c[2:] for c in columns] if columns else sorted(lists.names())
     start, code = lists.rows({name: j for j, name in enumerate(names)})
-    said = np.zeros((len(found), len(names)), dtype=bool)
-    said[np.repeat(np.arange(len(found)), np.diff(start)), code] = True
+    is_named = np.zeros((len(result), len(names)), dtype=bool)
+    is_named[np.repeat(np.arange(len(result)), np.diff(start)), code] = True
     p = None
     if columns:
         try:
-            p = found.select(pl.col(columns).cast(pl.Float64)).to_numpy()
+            p = result.select(pl.col(columns).cast(pl.Float64)).to_numpy()
         except pl.exceptions.PolarsError as error:
             raise DataError(f"the columns {columns[0]}... must hold probabilities") from error
         if not ((p >= 0) & (p <= 1)).all():
             raise DataError(f"the columns {columns[0]}... must hold probabilities, numbers from 0 to 1 in every row")
-    return found["task"], pl.Series("label", names, dtype=pl.String), said, p, None
+    return result["task"], pl.Series("label", names, dtype=pl.String), is_named, p, None
 
 
 # ----------------------------------------------------------------
-# Label sets for people: what a fit comes to, a saved result, what a file holds.
+# Facts and summaries for display.
 
-# A class this sure, either way, is settled.
+# Classes with a probability between 1 - SURE and SURE are reported as uncertain.
 SURE = 0.9
 
 
-def said(votes: Votes[Sets], result: Result) -> Sets:
-    """The estimates as one answer a task."""
-    own = result.estimate
-    assert isinstance(own, SetPosterior)
-    row, code = np.nonzero(own.member)
-    start = np.searchsorted(row, np.arange(len(own) + 1))
-    assert len(own) == votes.n_tasks
-    return Sets(start.astype(np.int64), code.astype(np.int32), own.classes)
+# Maximum number of pairs of answers to the same task that are compared.
+MAX_PAIRS = 200_000
+
+
+def describe(votes: Votes[Sets]) -> dict[str, Any]:
+    """Return how often each class was named, the size of the answers, and how often two answers are equal."""
+    answers = votes.answers
+    sizes = answers.sizes
+    counts = np.bincount(answers.code, minlength=len(answers.classes))
+    i, j = _pairs(votes)
+    apart = answers.distance(i, j)
+    offered = None if answers.menus is None or answers.menu is None else answers.menus[answers.menu].sum(axis=1)
+    return {
+        **common(votes),
+        "classes": len(answers.classes),
+        "class_counts": dict(zip(answers.classes.to_list(), counts.tolist(), strict=True)),
+        "classes_per_answer": float(sizes.mean()) if len(sizes) else 0.0,
+        "largest_answer": int(sizes.max()) if len(sizes) else 0,
+        "empty_answers": int((sizes == 0).sum()),
+        "offered": None if offered is None or not len(offered) else float(offered.mean()),
+        "equal_pairs": float((apart == 0).mean()) if len(apart) else None,
+        "mean_masi_distance": float(apart.mean()) if len(apart) else None,
+    }
+
+
+def _pairs(votes: Votes[Sets]) -> tuple[Any, Any]:
+    """Return pairs of each answer with the next two answers of its task, at most MAX_PAIRS."""
+    rows = np.arange(len(votes))
+    out: list[Any] = []
+    for step in (1, 2):
+        rows_ = rows[:-step][votes.task[:-step] == votes.task[step:]] if len(rows) > step else rows[:0]
+        out.append((rows_, rows_ + step))
+    i, j = (np.concatenate(side)[:MAX_PAIRS] for side in zip(*out, strict=True))
+    return i, j
 
 
 def sentences(votes: Votes[Sets], result: Result) -> list[str]:
-    """How many classes a set holds, how sure they are, and what is not settled."""
-    own = result.estimate
-    assert isinstance(own, SetPosterior)
-    heard = votes.labels_per_task > 0
-    if not heard.any():
-        return ["nobody has answered anything"]
-    p = own.posterior[heard]
+    """Return the mean size of the sets, the expected share of correct sets and the number of uncertain tasks."""
+    estimate = result.estimate
+    assert isinstance(estimate, SetPosterior)
+    has_votes = votes.labels_per_task > 0
+    if not has_votes.any():
+        return ["there are no answers"]
+    p = estimate.posterior[has_votes]
     unsure = (p > 1 - SURE) & (p < SURE)
-    if own.asked is not None:
-        unsure &= own.asked[heard]
-    sizes, n = own.member[heard].sum(axis=1), int(unsure.any(axis=1).sum())
-    line = f"{sizes.mean():.2f} classes in a set on average, {int((sizes == 0).sum()):,} sets are empty"
-    if own.sure is None:  # a measurement replaces what the method expects of itself
-        line += f"; the method expects {own.confidence[heard].mean():.1%} of the sets to be wholly right"
-    rest = f"in {n:,} tasks some class is less than 90 % sure, either way" if n else "every class is at least 90 % sure"
-    return [line, rest]
+    if estimate.asked is not None:
+        unsure &= estimate.asked[has_votes]
+    sizes, n = estimate.member[has_votes].sum(axis=1), int(unsure.any(axis=1).sum())
+    line = f"{sizes.mean():.2f} classes per set on average, {int((sizes == 0).sum()):,} empty sets"
+    if estimate.sure is None:  # otherwise the share is measured on gold
+        line += f"; the method expects {estimate.confidence[has_votes].mean():.1%} of the sets to be correct"
+    if not n:
+        return [line, "every class has a probability of at most 10 % or at least 90 %"]
+    return [line, f"in {n:,} tasks some class has a probability between 10 % and 90 %"]
 
 
 def show(result: Result) -> tuple[str, list[Table]]:
-    """Classes, and the least certain tasks."""
-    own = result.estimate
-    assert isinstance(own, SetPosterior)
-    counts = own.member.sum(axis=0)
+    """Return a summary, and tables of the classes and of the least certain tasks."""
+    estimate = result.estimate
+    assert isinstance(estimate, SetPosterior)
+    counts = estimate.member.sum(axis=0)
     order = np.argsort(-counts, kind="stable")[:30]
-    names = own.classes.to_list()
-    rows = [[str(names[j]), f"{own.rate[j]:.3f}", f"{counts[j]:,}"] for j in order]
+    names = estimate.classes.to_list()
+    rows = [[str(names[j]), f"{estimate.rate[j]:.3f}", f"{counts[j]:,}"] for j in order]
     least = result.to_table().sort("confidence").head(5).select("task", "labels", "confidence", "n_labels")
     doubtful = [[str(t), str(s), f"{c:.3f}", str(n)] for t, s, c, n in least.iter_rows()]
     return outlook(result), [
@@ -217,14 +239,14 @@ def show(result: Result) -> tuple[str, list[Table]]:
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
-    """Rows for the table of sizes, tables, and advice."""
+    """Return rows for the table of sizes, further tables, and advice."""
     equal = facts["equal_pairs"]
     rows = [
         ["classes", f"{facts['classes']:,}"],
-        ["classes in an answer", f"{facts['classes_per_answer']:.2f}, at most {facts['largest_answer']:,}"],
+        ["classes per answer", f"{facts['classes_per_answer']:.2f}, at most {facts['largest_answer']:,}"],
         ["empty answers", f"{facts['empty_answers']:,}"],
         ["offered", "all classes" if facts["offered"] is None else f"{facts['offered']:.1f} classes on average"],
-        ["two answers to a task are equal", "–" if equal is None else f"{equal:.1%}"],
+        ["pairs of equal answers", "–" if equal is None else f"{equal:.1%}"],
     ]
     counts = sorted(facts["class_counts"].items(), key=lambda item: -item[1])
     total = max(facts["annotations"], 1)
@@ -233,5 +255,5 @@ def inspect(facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Ta
         table.append([f"… {len(counts) - limit:,} more", "", ""])
     advice = []
     if facts["largest_answer"] <= 1:
-        advice.append("no answer names two classes; if only one may be true, --kind classes is the better reading")
-    return rows, [Table("Classes", ["class", "answers that name it", "share"], table)], advice
+        advice.append("no answer names two classes; if only one can be true, read the file with --kind classes")
+    return rows, [Table("Classes", ["class", "answers", "share"], table)], advice

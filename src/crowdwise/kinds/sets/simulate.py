@@ -1,17 +1,14 @@
-"""Planted crowds of label sets: arrays, together with everything that is true about them.
+"""Simulated crowds that answer with sets of labels.
 
 >>> from crowdwise.kinds.sets.simulate import set_crowd
 >>> crowd = set_crowd(100, 20, 8, per_task=3, random=0.2, seed=1)
->>> crowd.said.shape, sorted(set(crowd.kind))
+>>> crowd.labels.shape, sorted(set(crowd.kind))
 ((300, 8), ['honest', 'random'])
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +16,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import expit, logit
 
-from ...core.errors import ParameterError
 from ...core.votes import Votes
-from .answers import Sets, as_json
-from .kind import set_votes
+from ...simulate.draws import copy_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names
+from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from .answers import Sets, as_json, set_votes
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
@@ -31,16 +28,17 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SetCrowd:
-    """What the workers said, sorted by task and worker, and what nobody but a simulator knows.
+    """The answers of a simulated crowd, labels[row, class], sorted by task and worker, and the parameters behind them.
 
-    An honest worker names a class that is true with chance hits[worker, class], and another with alarms[worker, class].
-    offered[task, class] says what could be named (None: everything). `kind` is honest, constant (always the same set),
-    random (a set that has nothing to do with the task) or copier; `copies[worker]` is whom they copy (-1: nobody).
+    An honest worker names a true class with probability hits[worker, class] and any other class with probability
+    alarms[worker, class]. offered[task, class] marks the classes that a task offers (None: all). `kind` is honest,
+    constant (always the same set), random (a set unrelated to the task) or copier; `copies[worker]` is the worker that
+    a copier copies (-1: none).
     """
 
     task: I4
     worker: I4
-    said: Mask
+    labels: Mask
     truth: Mask
     rate: F8
     hits: F8
@@ -69,11 +67,25 @@ def set_crowd(
     copier: float = 0.0,
     seed: int | np.random.Generator = 0,
 ) -> SetCrowd:
-    """Sets of `size` classes on average, some classes more common than others (`uneven`: sd of the logits of rates).
+    """Draw a crowd that answers with sets of labels.
 
-    logit hits = logit `hit` + an effect of the class + one of the worker + one of both, of these standard deviations;
-    the same for `alarm`. `offered` is the share of classes on a task's menu; `constant`, `random` and `copier` are
-    shares of the workers.
+    Args:
+        tasks: Number of tasks.
+        workers: Number of workers.
+        classes: Number of classes.
+        per_task: Number of different workers of each task.
+        size: Mean size of the true sets.
+        uneven: Standard deviation of the logits of the class frequencies.
+        hit: Probability of naming a true class, before the effects of class and worker.
+        alarm: Probability of naming any other class, before the effects of class and worker.
+        of_class: Standard deviation of the effect of the class on both logits.
+        of_worker: Standard deviation of the effect of the worker on both logits.
+        of_both: Standard deviation of the effect of worker and class together on both logits.
+        offered: Share of the classes that a task offers.
+        constant: Share of workers with the same set for every task.
+        random: Share of workers whose sets do not depend on the task.
+        copier: Share of workers who copy an honest worker.
+        seed: Seed of the draws, or a generator.
     """
     rng = np.random.default_rng(seed)
     rate = expit(rng.normal(logit(min(size / classes, 0.5)), uneven, classes))
@@ -87,177 +99,83 @@ def set_crowd(
         )
         for middle in (hit, alarm)
     )
-    kind = _kinds(workers, {"constant": constant, "random": random, "copier": copier}, rng)
-    by = np.array(kind)
-    named = np.clip(rate, 0.02, None)
-    idle = by == "random"
-    hits[idle], alarms[idle] = named, named
+    kind = draw_kinds(workers, {"constant": constant, "random": random, "copier": copier}, rng)
+    kinds = np.array(kind)
+    is_random = kinds == "random"
+    hits[is_random], alarms[is_random] = np.clip(rate, 0.02, None), np.clip(rate, 0.02, None)
     task = np.repeat(np.arange(tasks), per_task)
-    worker = np.sort(rng.permuted(np.tile(np.arange(workers), (tasks, 1)), axis=1)[:, :per_task], axis=1).ravel()
-    said = rng.random((len(task), classes)) < np.where(truth[task], hits[worker], alarms[worker])
-    fixed = np.eye(classes, dtype=bool)[rng.integers(classes, size=workers)]
-    said = np.where((by == "constant")[worker][:, None], fixed[worker], said)
+    worker = draw_workers(tasks, workers, per_task, rng).ravel()
+    labels = rng.random((len(task), classes)) < np.where(truth[task], hits[worker], alarms[worker])
+    constant_set = np.eye(classes, dtype=bool)[rng.integers(classes, size=workers)]
+    labels = np.where((kinds == "constant")[worker][:, None], constant_set[worker], labels)
     menu = None
     if offered < 1:
         menu = rng.random((tasks, classes)) < offered
-        said &= menu[task]
-    copies = _copy(by, rng)
-    said = _copied(task, worker, said, copies)
-    return SetCrowd(task.astype(np.int32), worker.astype(np.int32), said, truth, rate, hits, alarms, kind, copies, menu)
+        labels &= menu[task]
+    copies = draw_sources(kind, rng)
+    labels = copy_answers(task, worker, labels, copies)
+    return SetCrowd(
+        task.astype(np.int32), worker.astype(np.int32), labels, truth, rate, hits, alarms, kind, copies, menu
+    )  # fmt: skip
 
 
-def _kinds(workers: int, shares: dict[str, float], rng: np.random.Generator) -> list[str]:
-    kinds = [name for name, share in shares.items() for _ in range(round(share * workers))]
-    kinds += ["honest"] * (workers - len(kinds))
-    return [kinds[i] for i in rng.permutation(workers)]
-
-
-def _copy(kind: npt.NDArray[np.str_], rng: np.random.Generator) -> I4:
-    """Whom each copier copies: an honest worker each."""
-    out = np.full(len(kind), -1, dtype=np.int32)
-    honest, copiers = np.flatnonzero(kind == "honest"), np.flatnonzero(kind == "copier")
-    if len(honest) and len(copiers):
-        out[copiers] = rng.choice(honest, len(copiers), replace=len(copiers) > len(honest))
-    return out
-
-
-def _copied(task: npt.NDArray[np.int64], worker: npt.NDArray[np.int64], said: Mask, copies: I4) -> Mask:
-    """Copiers say what their source said where it answered the same task, and their own set elsewhere."""
-    if not (copies >= 0).any():
-        return said
-    n = len(copies)
-    key, source = task * n + worker, task * n + copies[worker]
-    at = np.minimum(np.searchsorted(key, source), len(key) - 1)
-    found = (copies[worker] >= 0) & (key[at] == source)
-    return np.where(found[:, None], said[at], said)
-
-
-# ---------------------------------------------------------------- Planted crowds that answer with label sets
-
-# ----------------------------------------------------------------
-# Ready-made crowds of label sets by name: votes, the truth, and who was planted as what.
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PlantedSets:
-    """What the workers said, and what nobody but a simulator knows: the counterpart of `Crowd` for label sets.
+class PlantedSets(Planted[Votes[Sets]]):
+    """Simulated label sets with their ground truth, truth[task, class].
 
     >>> from crowdwise import simulate
     >>> simulate.scenario("sets_random", tasks=20, workers=10, classes=6, seed=1)
     PlantedSets(honest, random: Votes(100 label sets, 20 tasks, 10 workers))
     """
 
-    planted: SetCrowd
-
-    def __repr__(self) -> str:
-        return f"PlantedSets({', '.join(sorted(set(self.kind)))}: {self.votes})"
-
-    @cached_property
-    def votes(self) -> Votes[Sets]:
-        """What the workers said."""
-        tasks, workers, classes = (
-            pl.Series([f"{mark}{i:0{len(str(n - 1))}d}" for i in range(n)])
-            for mark, n in zip("twc", (len(self.truth), len(self.kind), self.truth.shape[1]), strict=True)
-        )
-        offered = None
-        if self.planted.offered is not None:
-            offered = _lists(self.planted.offered[self.planted.task], classes)
-        return set_votes(
-            tasks.gather(self.planted.task),
-            workers.gather(self.planted.worker),
-            _lists(self.planted.said, classes),
-            offered=offered,
+    def __init__(self, planted: SetCrowd) -> None:
+        tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
+        classes = numbered("c", planted.truth.shape[1])
+        votes = set_votes(
+            tasks.gather(planted.task),
+            workers.gather(planted.worker),
+            _as_json(planted.labels, classes),
+            offered=None if planted.offered is None else _as_json(planted.offered[planted.task], classes),
             classes=classes,
             tasks=tasks,
             workers=workers,
         )
-
-    @property
-    def annotations(self) -> Votes[Sets]:
-        """The votes, by the name that they have in a `Crowd`."""
-        return self.votes
-
-    @property
-    def truth(self) -> Any:
-        """truth[task, class]."""
-        return self.planted.truth
-
-    @property
-    def kind(self) -> list[str]:
-        """What each worker was planted as: honest, constant, random or copier."""
-        return self.planted.kind
-
-    @property
-    def copies(self) -> list[str | None]:
-        """Whom each worker copies."""
-        names = self.votes.workers.to_list()
-        return [names[at] if at >= 0 else None for at in self.planted.copies.tolist()]
-
-    def truth_table(self) -> pl.DataFrame:
-        """The table task, labels."""
-        return pl.DataFrame({"task": self.votes.tasks, "labels": _lists(self.truth, self.votes.answers.classes)})
-
-    def worker_table(self) -> pl.DataFrame:
-        """The table worker, kind, copies, and their mean hits and alarms."""
-        return pl.DataFrame(
-            {
-                "worker": self.votes.workers,
-                "kind": pl.Series(self.kind, dtype=pl.String),
-                "copies": pl.Series(self.copies, dtype=pl.String),
-                "hits": self.planted.hits.mean(axis=1),
-                "alarms": self.planted.alarms.mean(axis=1),
-            }
+        super().__init__(
+            votes,
+            pl.DataFrame({"task": tasks, "labels": _as_json(planted.truth, votes.answers.classes)}),
+            worker_columns(
+                workers,
+                planted.kind,
+                copies=source_names(workers, planted.copies),
+                hits=planted.hits.mean(axis=1),
+                alarms=planted.alarms.mean(axis=1),
+            ),
+            planted,
         )
 
-    def save(self, folder: str | Path, force: bool = False) -> list[str]:
-        """Write votes.csv, truth.csv and workers.csv; returns the names written."""
-        from ...io.csv.folder import write_tables
 
-        tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
-        tables["workers.csv"] = self.worker_table()
-        write_tables(folder, tables, force=force)
-        return list(tables)
+def _as_json(labels: Mask, classes: pl.Series) -> pl.Series:
+    row, code = np.nonzero(labels)
+    return as_json(np.searchsorted(row, np.arange(len(labels) + 1)), code.astype(np.int32), classes, "labels")
 
 
-def _lists(member: Any, classes: pl.Series) -> pl.Series:
-    row, code = np.nonzero(member)
-    return as_json(np.searchsorted(row, np.arange(len(member) + 1)), code.astype(np.int32), classes, "labels")
+def _draw(size: Size, **options: Any) -> PlantedSets:
+    assert size.classes is not None
+    return PlantedSets(
+        set_crowd(size.tasks, size.workers, size.classes, per_task=size.labels, seed=size.seed, **options)
+    )
 
 
-@dataclass(frozen=True)
-class SetScenario:
-    """A ready-made crowd of label sets: one line about it, and what `set_crowd` is told."""
-
-    description: str
-    told: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(
-        self,
-        n_tasks: int,
-        n_workers: int,
-        n_classes: int | None,
-        labels_per_task: int,
-        n_features: int = 0,
-        seed: int = 0,
-    ) -> PlantedSets:
-        """A crowd of this size; of 30 classes unless said."""
-        if labels_per_task > n_workers:
-            raise ParameterError(
-                f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}"
-            )
-        if n_features:
-            raise ParameterError(f"features={n_features} does not go with label sets; leave it out")
-        k = 30 if n_classes is None else n_classes
-        return PlantedSets(set_crowd(n_tasks, n_workers, k, per_task=labels_per_task, **self.told, seed=seed))
-
-
-SET_SCENARIOS: dict[str, SetScenario] = {
-    "sets_plain": SetScenario("label sets: classes are missed and workers miss to different degrees"),
-    "sets_alike": SetScenario(
-        "label sets; all classes and workers alike", {"of_class": 0, "of_worker": 0, "of_both": 0}
-    ),
-    "sets_random": SetScenario("label sets; a fifth know nothing of the task", {"random": 0.2}),
-    "sets_constants": SetScenario("label sets; a fifth always say the same", {"constant": 0.2}),
-    "sets_copiers": SetScenario("label sets; a fifth copy an honest worker each", {"copier": 0.2}),
-    "sets_menus": SetScenario("label sets; each task offers half of the classes", {"offered": 0.5}),
-}
+SET_SCENARIOS = scenarios(
+    "sets",
+    _draw,
+    {
+        "sets_plain": ("label sets; classes and workers differ in how often they are missed", {}),
+        "sets_alike": ("label sets; all classes and workers are alike", {"of_class": 0, "of_worker": 0, "of_both": 0}),
+        "sets_random": ("label sets; a fifth of the workers answer at random", {"random": 0.2}),
+        "sets_constants": ("label sets; a fifth of the workers always give the same answer", {"constant": 0.2}),
+        "sets_copiers": ("label sets; a fifth of the workers copy an honest worker", {"copier": 0.2}),
+        "sets_menus": ("label sets; each task offers half of the classes", {"offered": 0.5}),
+    },
+    takes=("classes",),
+    classes=30,
+)

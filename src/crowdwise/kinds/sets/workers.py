@@ -1,4 +1,4 @@
-"""Who does not look when they name classes, by what everybody else says of each class of their tasks."""
+"""Quality, agreement and flags of workers who answer with label sets, including a test for idle workers."""
 
 from __future__ import annotations
 
@@ -13,41 +13,44 @@ import polars as pl
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.scores import Table
-from ...stats.abilities import FEWEST, Chances, some_rows
-from ...workers.distance_based import LEAST, ONE_ANSWER, AlikeStudy, Judged, looked_at, same_as
+from ...stats.abilities import FEWEST, BehaviourPosterior, some_rows
+from ...workers.distance_based import LEAST, ONE_ANSWER, BehaviourFlags, DistanceStudy, answer_codes, study_parts
 from ...workers.studied import number
 from .answers import Sets
-from .fitting import SetJudge, set_gold
-from .maths import cells_of, idle_chances
+from .fitting import SetPredictor
+from .maths import bin_answers, idle_probabilities
 
-# Cells of a worker that are looked at, at most, in so many answers at least.
-CELLS, FEWEST_ROWS = 3000, 30
+# Maximum number of cells (answer and class) per worker that are examined, and minimum number of answers.
+MAX_CELLS, MIN_ROWS = 3000, 30
 
 
-def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
-    """Every class that was offered is a question. Workers name few classes or many, some too often: that is habit. What
-    counts is whether they name a class where others say that it holds, beside how well the crowd does."""
-    said = votes.answers
-    k, m = len(said.classes), votes.n_workers
-    rows = some_rows(votes.worker, m, max(FEWEST_ROWS, CELLS // max(k, 1)))
+def detect_idle_workers(votes: Votes[Sets], result: Result) -> BehaviourFlags:
+    """Return the probability that each worker names classes without looking at the tasks.
+
+    Naming few or many classes, or one class too often, is treated as a habit. The evidence is whether a worker names a
+    class where the other workers say that it is true, compared with the crowd.
+    """
+    answers = votes.answers
+    k, m = len(answers.classes), votes.n_workers
+    rows = some_rows(votes.worker, m, max(MIN_ROWS, MAX_CELLS // max(k, 1)))
     model = result.model
-    assert isinstance(model, SetJudge)
+    assert isinstance(model, SetPredictor)
     named = np.zeros((len(votes), k), dtype=bool)
-    named[said.row, said.code] = True
+    named[answers.row, answers.code] = True
     named = named[rows]
     offered = np.ones(named.shape, dtype=bool)
-    if said.menu is not None and said.menus is not None:
-        offered = said.menus[said.menu[rows]]
-    cells = cells_of(votes.worker[rows].astype(np.int64), model.without_own(votes)[rows], named, offered, m)
-    # Who gives one answer always is told by that flag; beside them everybody else would look alike.
-    known = (np.bincount(votes.worker, minlength=m) >= LEAST) & ~_one_answer(votes)
-    idle = idle_chances(cells, known) if known.sum() >= FEWEST else np.zeros(m)
-    return Judged(Chances(idle, np.zeros(m)), _words(result), "random")
+    if answers.menu is not None and answers.menus is not None:
+        offered = answers.menus[answers.menu[rows]]
+    cells = bin_answers(votes.worker[rows].astype(np.int64), model.without_own(votes)[rows], named, offered, m)
+    # Workers who always give the same answer have a flag of their own; next to them all others would look similar.
+    included = (np.bincount(votes.worker, minlength=m) >= LEAST) & ~_one_answer(votes)
+    idle = idle_probabilities(cells, included) if included.sum() >= FEWEST else np.zeros(m)
+    return BehaviourFlags(BehaviourPosterior(idle, np.zeros(m)), _words(result), "random")
 
 
 def _one_answer(votes: Votes[Sets]) -> npt.NDArray[np.bool_]:
-    """Workers who gave one and the same set nearly always."""
-    pairs, count = np.unique(np.stack([votes.worker, same_as(votes)]), axis=1, return_counts=True)
+    """Return the workers who nearly always gave the same set."""
+    pairs, count = np.unique(np.stack([votes.worker, answer_codes(votes)]), axis=1, return_counts=True)
     most = np.zeros(votes.n_workers)
     np.maximum.at(most, pairs[0], count)
     return np.asarray(most >= ONE_ANSWER * np.bincount(votes.worker, minlength=votes.n_workers))
@@ -56,58 +59,61 @@ def _one_answer(votes: Votes[Sets]) -> npt.NDArray[np.bool_]:
 def _words(result: Result) -> Callable[[int], str]:
     table = result.worker_table().with_columns(pl.col("recall", "false_alarms").fill_nan(None))
     recall, alarms, n = (table[name].to_list() for name in ("recall", "false_alarms", "n_labels"))
-    some = [value for value in recall if value is not None]
-    usual = float(np.median(some)) if some else None
+    recalls = [value for value in recall if value is not None]
+    typical = float(np.median(recalls)) if recalls else None
 
     def words(w: int) -> str:
         return (
-            f"names {number(recall[w], 2)} of the classes that hold and {number(alarms[w], 2)} of those that do not, "
-            f"over {n[w]:,} answers; the usual worker names {number(usual, 2)} of those that hold"
+            f"names {number(recall[w], 2)} of the true classes and {number(alarms[w], 2)} of the others in {n[w]:,} "
+            f"answers; the median worker names {number(typical, 2)} of the true classes"
         )
 
     return words
 
 
 # ----------------------------------------------------------------
-# The workers who answer with label sets: by distances between sets, and by what they name and miss.
+# The worker study.
 
 
 @dataclass(frozen=True, eq=False)
-class SetStudy(AlikeStudy):
-    """AlikeStudy by the MASI distance; `quality` has f1, precision, recall, false_alarms and named as well."""
+class SetStudy(DistanceStudy):
+    """Worker study of label sets by the MASI distance.
+
+    `quality` has, besides the common columns, f1, precision, recall, false_alarms and named.
+    """
 
     def _row(self, row: dict[str, Any]) -> list[str]:
         shown = super()._row(row)
         return [*shown[:-1], number(row["precision"], 2), number(row["recall"], 2), shown[-1]]
 
     def worker_tables(self, ends: int) -> list[Table]:
-        """With precision and recall."""
-        found = super().worker_tables(ends)
-        return [Table(t.title, [*t.header[:-1], "precision", "recall", t.header[-1]], t.rows) for t in found]
+        """Return the worker tables with precision and recall."""
+        tables = super().worker_tables(ends)
+        return [Table(t.title, [*t.header[:-1], "precision", "recall", t.header[-1]], t.rows) for t in tables]
 
 
 def study_sets(votes: Votes[Sets], result: Result, *, gold: Any = None, idle: float = 600.0) -> SetStudy:
-    """Quality, agreement and flags. `gold` adds distances on known tasks."""
-    found = looked_at(votes, result, gold=gold, idle=idle, judge=sets_judged)
-    found["agreement"] = [replace(each, name=f"{each.name} (MASI)") for each in found["agreement"]]
-    own = result.worker_table().drop("n_labels")
-    floats = [name for name, kind in own.schema.items() if kind.is_float()]
-    found["quality"] = found["quality"].join(
-        own.with_columns(pl.col(floats).fill_nan(None)), on="worker", how="left", maintain_order="left"
+    """Study the workers of a fit of label sets.
+
+    Args:
+        votes: The votes.
+        result: The result of a fit.
+        gold: Known sets of some tasks, to add each worker's distance from gold.
+        idle: Longest pause in seconds that counts as working time.
+
+    Returns:
+        The study.
+    """
+    parts = study_parts(votes, result, gold=gold, idle=idle, judge=detect_idle_workers)
+    parts["agreement"] = [replace(measure, name=f"{measure.name} (MASI)") for measure in parts["agreement"]]
+    more = result.worker_table().drop("n_labels")
+    floats = [name for name, kind in more.schema.items() if kind.is_float()]
+    parts["quality"] = parts["quality"].join(
+        more.with_columns(pl.col(floats).fill_nan(None)), on="worker", how="left", maintain_order="left"
     )
-    return SetStudy(**found)
-
-
-def known(votes: Votes[Sets], gold: Any) -> tuple[np.ndarray[Any, Any], Sets]:
-    """Codes of the tasks whose whole set is known, and their sets."""
-    table = set_gold(gold, votes)
-    assert table is not None
-    tasks = np.flatnonzero((table >= 0).all(axis=1))
-    row, code = np.nonzero(table[tasks] == 1)
-    start = np.searchsorted(row, np.arange(len(tasks) + 1)).astype(np.int64)
-    return tasks, Sets(start, code.astype(np.int32), votes.answers.classes)
+    return SetStudy(**parts)
 
 
 def flag_sets(votes: Votes[Sets], result: Result) -> list[Any]:
-    """All flags of a fit."""
+    """Return all worker flags of a fit."""
     return study_sets(votes, result).flags

@@ -1,4 +1,4 @@
-"""Clusters of items, what they say of each pair, and workers by their two coins."""
+"""Estimates from same-or-different answers: clusters of items, probabilities of pairs, and quality of workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -19,9 +19,11 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SimilarityEstimate(Estimate):
-    """belief[item, cluster]; of each task its items left and right and `same`, the chance that they are of one cluster.
+    """Clusters of the items, belief[item, cluster], and the pair of each task.
 
-    `known` marks items whose cluster was given. Clusters are numbered from 0, the largest first unless gold names them.
+    left[task] and right[task] are the items of a task, same[task] the probability that they are in the same cluster.
+    `answers` counts the answers about each item, and `known` marks items with a gold cluster. Clusters are numbered
+    from 0, in the order of the gold names or from the largest to the smallest.
     """
 
     kind: ClassVar[str] = "similarities"
@@ -46,28 +48,28 @@ class SimilarityEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SimilarityEstimate:  # noqa: ARG003
-        """From a run folder; a stranger may have had it."""
+        """Restore from the arrays of a run folder, which may have been tampered with."""
         assert names is not None
-        made = cls(**{name: arrays[name] for name in cls.rules}, items=names.rename("item"))
-        if len(made) and max(int(made.left.max()), int(made.right.max())) >= len(names):
-            raise DataError("the saved result is damaged (a task has an item that is not there)")
-        return made
+        estimate = cls(**{name: arrays[name] for name in cls.rules}, items=names.rename("item"))
+        if len(estimate) and max(int(estimate.left.max()), int(estimate.right.max())) >= len(names):
+            raise DataError("the saved result is damaged (a task refers to an item that does not exist)")
+        return estimate
 
     def __len__(self) -> int:
         return len(self.left)
 
     @property
     def cluster(self) -> I8:
-        """The likeliest cluster of each item."""
+        """The most likely cluster of each item."""
         return np.asarray(self.belief.argmax(axis=1))
 
     @property
     def n_clusters(self) -> int:
-        """Clusters that some item is in."""
+        """Number of clusters with items."""
         return len(np.unique(self.cluster))
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """left, right, same (1 or 0), p_same, n_labels."""
+        """Columns left, right, same (1 or 0), p_same, n_labels."""
         return {
             "left": self.items.gather(self.left),
             "right": self.items.gather(self.right),
@@ -77,7 +79,7 @@ class SimilarityEstimate(Estimate):
         }
 
     def item_table(self) -> pl.DataFrame:
-        """One row an item: item, cluster (from 1), confidence, n_answers, known."""
+        """Table of the items: item, cluster (from 1), confidence, n_answers, known."""
         return pl.DataFrame(
             {
                 "item": self.items,
@@ -89,15 +91,15 @@ class SimilarityEstimate(Estimate):
         )
 
     def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:  # noqa: ARG002
-        """items.csv."""
+        """Further tables of a run folder."""
         return {"items.csv": self.item_table()}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """left, right, same."""
+        """Names of the answer columns."""
         return ("left", "right", "same")
 
     def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
-        """item, cluster (empty): as many items as there are tasks in `picked`, those of these tasks first."""
+        """Table for checking items by hand: item, cluster (empty); as many as `picked`, those of its tasks first."""
         del tasks
         order = np.concatenate([self.left[picked], self.right[picked], np.arange(len(self.items))])
         first = order[np.sort(np.unique(order, return_index=True)[1])][: len(picked)]
@@ -105,26 +107,29 @@ class SimilarityEstimate(Estimate):
         return pl.DataFrame({"item": self.items.gather(first), "cluster": blank})
 
     def coder_options(self) -> dict[str, Any]:
-        """The items."""
+        """All items."""
         return {"items": self.items}
 
     def facts(self) -> dict[str, Any]:
-        """Items and the clusters' sizes."""
+        """Number of items and sizes of the clusters."""
         return {"items": len(self.items), "cluster_sizes": np.bincount(self.cluster).tolist()}
 
     def size(self) -> str:
-        """Items."""
+        """Number of items, as text."""
         return f", {len(self.items):,} items"
 
     def summary(self) -> str:
-        """Items and clusters."""
+        """Numbers of items and clusters, as text."""
         return f"{len(self.items):,} items in {self.n_clusters} clusters"
 
 
 @dataclass(frozen=True, eq=False)
-class SimilarityWorkers(WorkerPicture):
-    """Of each worker, with 95 % intervals: `hit`, how often they say "same" of what is, `rejection`, how often
-    "different" of what is; `skill`, the share of their answers that is right. NaN where nothing tells."""
+class SimilarityWorkers(WorkerSummary):
+    """Quality of the workers, with 95 % intervals.
+
+    `hit` is the probability of "same" for pairs of one cluster, `rejection` that of "different" for pairs of two,
+    `skill` the share of right answers. NaN without information.
+    """
 
     rules: ClassVar[Rules] = {
         f"{name}{end}": ("m", "f", "skills") for name in ("skill", "hit", "rejection") for end in ("", "_low", "_high")
@@ -143,9 +148,9 @@ class SimilarityWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SimilarityWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """skill, hit, rejection and their intervals."""
+        """Columns skill, hit, rejection and their intervals."""
         return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}

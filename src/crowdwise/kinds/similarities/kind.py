@@ -1,4 +1,4 @@
-"""The record of the kind: same or different."""
+"""The kind `similarities`: whether two items are the same."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.kind import Kind
 from ..hooks import CommonHooks
-from .answers import SimilarityCoder, complete, fits, told_by
+from .answers import SimilarityCoder, accepts, detect_columns, fill_columns
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
 
-    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
     from ...evaluation.scores import Table
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class SimilarityHooks(CommonHooks):
-    """What the other packages do for same-or-different answers."""
+    """Hooks of same-or-different answers."""
 
     display_name = "same-or-different answers"
 
-    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import SimilarityEstimate, SimilarityWorkers
 
         return SimilarityEstimate, SimilarityWorkers
@@ -56,7 +56,7 @@ class SimilarityHooks(CommonHooks):
         return self.call(evaluate, result, truth, **options)
 
     def statement(self, result: Result, error: float) -> Statement:
-        from ..classes.scoring.shown import trust_clusters
+        from ..classes.scoring.summaries import trust_clusters
 
         return trust_clusters(result, error)
 
@@ -101,9 +101,9 @@ class SimilarityHooks(CommonHooks):
         return distance(answers, i, j)
 
     def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
-        from .fitting import said
+        from .fitting import estimated_answers
 
-        return said(votes, result)
+        return estimated_answers(votes, result)
 
 
 KIND = Kind(
@@ -113,9 +113,9 @@ KIND = Kind(
     coder=SimilarityCoder,
     default="clusters",
     answers_word="pairs",
-    told_by=told_by,
+    detect_columns=detect_columns,
     more_roles=("partition", "items"),
-    fits_table=fits,
-    complete=complete,
+    accepts_table=accepts,
+    fill_columns=fill_columns,
     may_lack=("task", "worker"),
 )

@@ -1,10 +1,10 @@
-"""Similarity nets: clusters of items from their features, and two coins of every worker.
+"""Similarity nets: clusters of items from their features, and two error rates ("coins") of each worker.
 
-    p = f(x_i) · f(x_j)        P(worker says same) = a_w p + (1 - b_w) (1 - p)
-    minimise  mean over answers of -log P(answer)  -  strength · log det(Fᵀ F) / k
+    p = f(x_i) · f(x_j)        P(worker answers same) = a_w p + (1 - b_w) (1 - p)
+    minimize  mean over answers of -log P(answer)  -  strength · log det(Fᵀ F) / k
 
-a is how often a worker sees that two are the same, b that they are not; both begin at .9. The volume of the outputs F
-of a batch keeps all items from falling into one cluster.
+a is the probability of "same" for the same cluster, b of "different" for different ones; both start at .9. The volume
+of the outputs F of a batch keeps the items from collapsing into one cluster.
 """
 
 from __future__ import annotations
@@ -36,14 +36,22 @@ from ...learn.training.sweep import sweep_answers
 from ..classes.learn.methods.geometry import log_volume
 from .answers import Similarities
 from .estimate import SimilarityEstimate
-from .fitting import items_of_tasks, numbered, pairs_of, picture_of
+from .fitting import items_of_tasks, numbered, pairs_of, summarize_workers
 from .maths import mutual_information, together
 
-SMALLEST = 1e-6  # of a chance that two are the same
+SMALLEST = 1e-6  # smallest probability that two items are the same
 
 
 class SimilarityNet(AnswerMethod):
-    """`strength` of the volume; `prior_right` and `prior_wrong` are the Beta prior of both coins, from `start`."""
+    """Similarity net with two coins of each worker.
+
+    Args:
+        crowd: The answers.
+        strength: Weight of the volume.
+        prior_right: First parameter of the Beta prior of both coins.
+        prior_wrong: Second parameter of the Beta prior of both coins.
+        start: Starting value of the coins.
+    """
 
     name = "similarity_net"
     defaults = Defaults(epochs=60, batch_size=128, lr=5e-3, worker_lr=2e-2)
@@ -61,8 +69,8 @@ class SimilarityNet(AnswerMethod):
         self.strength, self.per_item = strength, crowd.per_item
         self.table = ChanceTable(crowd.n_workers, 2, start, prior_right, prior_wrong)
 
-    def wanted(self) -> str:
-        """One output a cluster."""
+    def outputs_reason(self) -> str:
+        """The expected outputs, for error messages."""
         return f"there are {self.per_item} clusters"
 
     def answer(self, out: Output) -> Tensor:
@@ -72,8 +80,8 @@ class SimilarityNet(AnswerMethod):
     def _each(self, out: Output) -> Tensor:
         return torch.log_softmax(out.logits.view(len(out.logits), 2, self.per_item), dim=2)
 
-    def said(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """By the worker's two coins."""
+    def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
+        """Log-likelihood of the answers, with the two coins of each worker."""
         proba = self._each(out).exp()
         same = (proba[:, 0] * proba[:, 1]).sum(1).clamp(SMALLEST, 1 - SMALLEST).index_select(0, batch.row)
         coins = torch.sigmoid(self.table.rows(batch.worker))
@@ -81,29 +89,29 @@ class SimilarityNet(AnswerMethod):
         return torch.where(batch.label == 1, yes.log(), (1 - yes).log())
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """The answers' likelihood, the coins' prior, the volume."""
+        """Negative log-likelihood of the answers, prior of the coins, and volume."""
         proba = self._each(out).exp()
         rows = gather(proba.flatten(0, 1))
-        both = terms(self.said(out, batch), self.table, batch, self.heard)
-        return both | {"volume": -self.strength / self.per_item * log_volume(rows) * batch.share}
+        losses = terms(self.log_likelihood(out, batch), self.table, batch, self.label_weight)
+        return losses | {"volume": -self.strength / self.per_item * log_volume(rows) * batch.share}
 
     def coins(self) -> Tensor:
-        """a, b of every worker: worker, 2."""
+        """a and b of each worker: worker, 2."""
         return torch.sigmoid(self.table.all())
 
 
 # ----------------------------------------------------------------
-# What training on same or different found, as the same Result that aggregation gives.
+# The Result of training.
 
 
 def how_many(votes: Votes[Similarities], seed: int) -> int:
-    """As many clusters as the answers alone say, by what is usual for them; at least two."""
-    found = registry.method(registry.default_method(votes), seed=seed).fit(votes)
-    return max(int(found.estimate.n_clusters), 2)
+    """Number of clusters that the default method finds in the answers; at least two."""
+    result = registry.method(registry.default_method(votes), seed=seed).fit(votes)
+    return max(int(result.estimate.n_clusters), 2)
 
 
 def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDArray[np.float64]) -> Result:
-    """The net's belief[item, cluster], what it says of each pair, and the workers' coins against it."""
+    """Build the result from the net's belief[item, cluster]: probabilities of pairs and coins of workers."""
     pairs = pairs_of(votes)
     left, right = items_of_tasks(votes)
     unknown = np.full(pairs.n_items, -1, dtype=np.int64)
@@ -113,7 +121,7 @@ def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDAr
         tasks=votes.tasks,
         workers=votes.workers,
         estimate=SimilarityEstimate(left, right, same, belief, pairs.degree, unknown >= 0, votes.answers.items),
-        picture=picture_of(pairs, together(pairs, belief)),
+        worker_summary=summarize_workers(pairs, together(pairs, belief)),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         extra={
@@ -126,20 +134,23 @@ def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDAr
 
 
 # ----------------------------------------------------------------
-# CrowdClusterer: fit on features of items and what a crowd said is the same, then cluster new items.
+# The estimator.
 
 F8 = npt.NDArray[np.float64]
 
 
 class CrowdClusterer(DirectEstimator):
-    """A net that puts items into clusters, trained on pairs that a crowd called same or different.
+    """A net that clusters items, trained on pairs that a crowd labelled same or different.
 
-    `net`: "linear", "mlp", "cnn", any Module with one output a cluster, or a function (input shape, clusters) ->
-    Module. `clusters` is how many there are; where nobody says, as many as `clusters` (of crowdwise aggregate) finds in
-    the answers. Their numbers mean nothing: only which items share one.
+    The numbers of the clusters are arbitrary.
+
+    Args:
+        net: "linear", "mlp", "cnn", a Module with one output per cluster, or a function (input shape, clusters) ->
+            Module.
+        clusters: Number of clusters (None: as many as the default method finds in the answers).
 
     >>> import numpy as np
-    >>> from crowdwise import similarity_votes
+    >>> from crowdwise.kinds.similarities import similarity_votes
     >>> x = np.repeat([[-1.0], [1.0]], 6, axis=0)
     >>> left, right = np.triu_indices(12, 1)
     >>> votes = similarity_votes(left, right, x[left, 0] == x[right, 0])
@@ -182,16 +193,21 @@ class CrowdClusterer(DirectEstimator):
         self.clusters = clusters
 
     def fit(self, X: Any, y: Any, *, items: Any = None) -> Self:
-        """Learn from features X and votes y of same or different; rows of X follow `items`, by default
-        y.answers.items."""
+        """Train the net.
+
+        Args:
+            X: Features of the items, one row per item.
+            y: Same-or-different answers.
+            items: Items of the rows of X (default: y.answers.items).
+        """
         votes = self._asked(y, Similarities)
         x = item_features(X)
         self.tasks_, place = item_rows(items, votes.answers.items, len(x))
         self.clusters_ = self.clusters or how_many(votes, self.seed)
-        said = votes.answers
+        answers = votes.answers
         crowd = PairCrowd.of(
-            place[said.left], place[said.right], votes.worker.astype(np.int64), said.same.astype(np.int64),
-            votes.weight, n_workers=votes.n_workers, per_item=self.clusters_, turned=np.array([0, 1]),
+            place[answers.left], place[answers.right], votes.worker.astype(np.int64), answers.same.astype(np.int64),
+            votes.weight, n_workers=votes.n_workers, per_item=self.clusters_, swapped_label=np.array([0, 1]),
         )  # fmt: skip
         self.workers_ = votes.workers
         self._train(x, crowd)
@@ -201,7 +217,7 @@ class CrowdClusterer(DirectEstimator):
 
     @property
     def items_(self) -> pl.Series:
-        """What the rows of the features are called."""
+        """The items of the rows of the features."""
         return self.tasks_
 
     def _n_outputs(self) -> int:
@@ -211,12 +227,12 @@ class CrowdClusterer(DirectEstimator):
         return PairData(x, crowd)
 
     def rebuild_net(self, net: Any, n_outputs: int | None = None) -> nn.Module:  # noqa: ARG002
-        """The net of one item, asked about both of a pair."""
+        """Wrap the net of one item, so that it clusters both items of a pair."""
         return Pairwise(super().rebuild_net(net, self.clusters_))
 
-    # ---------------------------------------------------------------- using it
+    # ---------------------------------------------------------------- prediction
     def predict_proba(self, X: Any) -> F8:
-        """p(cluster | x) of every row: row, cluster, the one with most of the training's items first."""
+        """Return p(cluster | x) of each row: row, cluster; the cluster with most training items comes first."""
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdClusterer")
         x = item_features(X)
@@ -225,20 +241,22 @@ class CrowdClusterer(DirectEstimator):
 
     def _belief(self, x: Tensor) -> F8:
         data = PairData(x, PairCrowd.shape(len(self.workers_), self.clusters_, len(x)))
-        found = sweep_answers(self.model_, data, self._device()).cpu().view(-1, self.clusters_)[: len(x)]
-        return cast("F8", found.exp().double().numpy())
+        log_belief = sweep_answers(self.model_, data, self._device()).cpu().view(-1, self.clusters_)[: len(x)]
+        return cast("F8", log_belief.exp().double().numpy())
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """The likeliest cluster of every row, a number from 0."""
-        found: npt.NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
-        return found
+        """Return the most likely cluster of each row, numbered from 0."""
+        cluster: npt.NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return cluster
 
     def score(self, X: Any, y: Any) -> float:
-        """Normalised mutual information of the clusters of X with the true ones, y."""
-        said, truth = self.predict(X), np.asarray(y)
-        if truth.shape != said.shape:
-            raise FeatureError(f"y has shape {truth.shape}, but X has {len(said):,} rows; give one true cluster a row")
-        return mutual_information(said, np.unique(truth, return_inverse=True)[1])
+        """Return the normalised mutual information between the clusters of X and the true clusters y."""
+        cluster, truth = self.predict(X), np.asarray(y)
+        if truth.shape != cluster.shape:
+            raise FeatureError(
+                f"y has shape {truth.shape}, but X has {len(cluster):,} rows; give one true cluster per row"
+            )
+        return mutual_information(cluster, np.unique(truth, return_inverse=True)[1])
 
     # ---------------------------------------------------------------- saving
     def _facts(self) -> dict[str, Any]:
@@ -246,7 +264,7 @@ class CrowdClusterer(DirectEstimator):
 
     def _recall(self, facts: Mapping[str, Any]) -> Rows:
         self.clusters_ = int(facts["clusters"])
-        self.order_ = np.array([int(each) for each in facts["order"]], dtype=np.int64)
+        self.order_ = np.array([int(position) for position in facts["order"]], dtype=np.int64)
         if sorted(self.order_.tolist()) != list(range(self.clusters_)):
-            raise ValueError("the clusters are not in an order")
+            raise ValueError("the order of the clusters is not a permutation")
         return PairCrowd.shape(len(self.workers_), self.clusters_)

@@ -1,4 +1,4 @@
-"""Answers about pairs of items: who said of which two that they are the same, or different."""
+"""Models of same-or-different answers on arrays: mean field, spectral clusters, free logits; and cluster metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """One answer a row: left and right are items, same is 1 or 0; a weight w counts as w answers."""
+    """One answer per row: left and right are items, same is 1 or 0; a weight w counts as w answers."""
 
     left: npt.NDArray[Any]
     right: npt.NDArray[Any]
@@ -32,7 +32,7 @@ class Pairs:
         return len(self.same)
 
     def take(self, rows: npt.NDArray[Any]) -> Pairs:
-        """Some of the rows; items and workers stay."""
+        """Select rows; items and workers stay the same."""
         return Pairs(self.left[rows], self.right[rows], self.same[rows], self.worker[rows], self.weight[rows],
                      self.n_items, self.n_workers)  # fmt: skip
 
@@ -44,13 +44,13 @@ class Pairs:
 
     @cached_property
     def degree(self) -> F8:
-        """Answers about each item, weights counted."""
-        both = np.concatenate([self.left, self.right])
-        return np.bincount(both, weights=np.tile(self.weight, 2), minlength=self.n_items).astype(np.float64)
+        """Total weight of the answers about each item."""
+        items = np.concatenate([self.left, self.right])
+        return np.bincount(items, weights=np.tile(self.weight, 2), minlength=self.n_items).astype(np.float64)
 
     @cached_property
     def components(self) -> tuple[int, I8]:
-        """Islands of items between which nothing was asked, items without answers apart."""
+        """Number of connected components of items, and the component of each item."""
         from scipy.sparse.csgraph import connected_components
 
         n, label = connected_components(self.matrix(np.ones(len(self))), directed=False)
@@ -58,11 +58,11 @@ class Pairs:
 
 
 # ----------------------------------------------------------------
-# How alike two partitions are: adjusted Rand index, normalised mutual information, accuracy after matching.
+# Agreement of two partitions: adjusted Rand index, normalised mutual information, accuracy after matching.
 
 
 def table(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> F8:
-    """counts[cluster of a, cluster of b]."""
+    """Contingency table: counts[cluster of a, cluster of b]."""
     one, two = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
     wide = int(two.max(initial=-1)) + 1
     flat = np.bincount(one * wide + two, minlength=(int(one.max(initial=-1)) + 1) * wide)
@@ -70,18 +70,18 @@ def table(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> F8:
 
 
 def adjusted_rand(a: I8, b: I8) -> float:
-    """Hubert & Arabie (1985), doi:10.1007/BF01908075; 1 where both put everything in one cluster."""
+    """Adjusted Rand index (Hubert & Arabie 1985, doi:10.1007/BF01908075); 1 where both have a single cluster."""
     counts = table(a, b)
     n = counts.sum()
-    both, rows, columns = (float((x * (x - 1) / 2).sum()) for x in (counts, counts.sum(axis=1), counts.sum(axis=0)))
+    together, rows, columns = (float((x * (x - 1) / 2).sum()) for x in (counts, counts.sum(axis=1), counts.sum(axis=0)))
     pairs = n * (n - 1) / 2
     expected = rows * columns / pairs if pairs else 0.0
     top = (rows + columns) / 2
-    return 1.0 if top == expected else float((both - expected) / (top - expected))
+    return 1.0 if top == expected else float((together - expected) / (top - expected))
 
 
 def mutual_information(a: I8, b: I8) -> float:
-    """Normalised by the mean of the two entropies (Strehl & Ghosh 2002); 1 where both are one cluster."""
+    """Mutual information over the mean entropy (Strehl & Ghosh 2002); 1 where both have a single cluster."""
     counts = table(a, b)
     p = counts / max(counts.sum(), 1.0)
     one, two = _entropy(p.sum(axis=1)), _entropy(p.sum(axis=0))
@@ -98,64 +98,70 @@ def matched_accuracy(a: I8, b: I8) -> float:
 
 
 def _entropy(p: F8) -> float:
-    some = p[p > 0]
-    return float(-(some * np.log(some)).sum())
+    positive = p[p > 0]
+    return float(-(positive * np.log(positive)).sum())
 
 
 # ----------------------------------------------------------------
-# Two coins of every worker: how often they say "same" of what is the same, and "different" of what is not.
+# Two error rates ("coins") of each worker: P("same") for pairs of one cluster, P("different") for pairs of two.
 
 EDGE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Coins:
-    """hit[worker] = P(says same | same), pass_[worker] = P(says different | different)."""
+    """hit[worker] = P("same" | same), rejection[worker] = P("different" | different)."""
 
     hit: F8
     rejection: F8
 
     def evidence(self, pairs: Pairs) -> F8:
-        """log P(answer | same) - log P(answer | different) of each row, weights counted."""
+        """Weighted log P(answer | same) - log P(answer | different) of each row."""
         a, b = self.hit[pairs.worker], self.rejection[pairs.worker]
         yes, no = np.log(a / (1 - b)), np.log((1 - a) / b)
         return np.asarray(pairs.weight * np.where(pairs.same > 0.5, yes, no))
 
     def chance(self, pairs: Pairs, same: F8) -> F8:
-        """P(answer) of each row, where same[row] is the chance that the pair is the same."""
+        """P(answer) of each row, where same[row] is the probability that the pair is the same."""
         a, b = self.hit[pairs.worker], self.rejection[pairs.worker]
         yes = a * same + (1 - b) * (1 - same)
         return np.asarray(np.where(pairs.same > 0.5, yes, 1 - yes))
 
 
 def coins(pairs: Pairs, same: F8, strength: float, workers: bool = True) -> Coins:
-    """The coins given the chance that each pair is the same; each worker's are drawn to the crowd's by `strength`
-    answers. Without `workers` everybody has the crowd's."""
+    """Estimate the coins, given the probability same[row] that the pair of each row is the same.
+
+    Args:
+        pairs: The answers.
+        same: Probability that the pair of each row is the same.
+        strength: Weight of the crowd's coins in the estimate of each worker, in answers.
+        workers: Estimate coins of each worker; else all workers have the crowd's.
+    """
     m, w = pairs.n_workers, pairs.weight
 
-    def rate(weight: F8, said: F8) -> F8:
-        top = np.bincount(pairs.worker, weights=weight * said, minlength=m)
-        of = np.bincount(pairs.worker, weights=weight, minlength=m)
-        crowd = (top.sum() + 1.0) / (of.sum() + 2.0)
-        found = (top + strength * crowd) / (of + strength) if workers else np.full(m, crowd)
-        return np.asarray(np.clip(found, EDGE, 1 - EDGE))
+    def rate(weight: F8, agrees: F8) -> F8:
+        top = np.bincount(pairs.worker, weights=weight * agrees, minlength=m)
+        total = np.bincount(pairs.worker, weights=weight, minlength=m)
+        crowd = (top.sum() + 1.0) / (total.sum() + 2.0)
+        value = (top + strength * crowd) / (total + strength) if workers else np.full(m, crowd)
+        return np.asarray(np.clip(value, EDGE, 1 - EDGE))
 
     return Coins(rate(w * same, pairs.same), rate(w * (1 - same), 1 - pairs.same))
 
 
 # ----------------------------------------------------------------
-# Soft clusters as free logits of every item: P(same) = f_i . f_j, f = softmax, seen through two-coin workers.
+# Soft clusters as free logits of each item, with two coins of each worker: P(same) = f_i . f_j, f = softmax.
 #     loss = - sum log P(answer) - spread x logdet(F'F / n) + decay / 2 x |logits|²
 #
-# The log-determinant keeps clusters from falling into one. After the end-to-end objective of the tutorial's part on
-# similarity (crowdclustering: Gomes, Welinder, Krause & Perona, NIPS 2011), without features.
+# The log-determinant keeps clusters from collapsing into one. After crowdclustering (Gomes, Welinder, Krause & Perona,
+# NIPS 2011), without features.
 
 CLIP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class FreeLogits:
-    """belief[item, cluster], the workers' coins, the loss at each step."""
+    """belief[item, cluster], the workers' coins, and the objective at each step."""
 
     belief: F8
     coins: Coins
@@ -167,7 +173,18 @@ class FreeLogits:
 def free_logits(
     pairs: Pairs, start: I8, k: int, *, spread: float, decay: float, strength: float, max_iter: int, seed: int
 ) -> FreeLogits:
-    """From cluster[item]; `strength` is the weight of the prior on the workers' coins."""
+    """Fit by L-BFGS from cluster[item].
+
+    Args:
+        pairs: The answers.
+        start: Starting cluster of each item.
+        k: Number of clusters.
+        spread: Weight of the log-determinant.
+        decay: Weight of the penalty on the logits.
+        strength: Weight of the prior that shrinks the workers' coins towards the crowd's.
+        max_iter: Maximum number of iterations.
+        seed: Seed of the starting logits.
+    """
     from scipy.optimize import minimize
 
     n, m = pairs.n_items, pairs.n_workers
@@ -178,12 +195,12 @@ def free_logits(
     common = np.full(2, np.log(0.7 / 0.3))
     problem = _Problem(pairs, k, spread, decay, strength)
     trace: list[float] = []
-    found = minimize(
+    optimum = minimize(
         problem.value, np.concatenate([theta.ravel(), coin.ravel(), common]), jac=True, method="L-BFGS-B",
         callback=lambda x: trace.append(-problem.value(x)[0]), options={"maxiter": max_iter, "maxfun": 3 * max_iter},
     )  # fmt: skip
-    theta, hit, rejection, _ = problem.parts(found.x)
-    return FreeLogits(_softmax(theta), Coins(hit, rejection), np.array(trace), int(found.nit), bool(found.success))
+    theta, hit, rejection, _ = problem.parts(optimum.x)
+    return FreeLogits(_softmax(theta), Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
 
 
 class _Problem:
@@ -228,71 +245,76 @@ class _Problem:
 
 
 def pairs_sum(pairs: Pairs, to_left: F8, to_right: F8) -> F8:
-    """Rows summed over the items on their left and right."""
-    both, values = np.concatenate([pairs.left, pairs.right]), np.concatenate([to_left, to_right])
-    return np.stack([np.bincount(both, weights=column, minlength=pairs.n_items) for column in values.T], axis=1)
+    """Sum values of rows over the items on their left and right."""
+    items, values = np.concatenate([pairs.left, pairs.right]), np.concatenate([to_left, to_right])
+    return np.stack([np.bincount(items, weights=column, minlength=pairs.n_items) for column in values.T], axis=1)
 
 
 def _softmax(logits: F8) -> F8:
     out = np.exp(logits - logits.max(axis=1, keepdims=True))
-    found: F8 = out / out.sum(axis=1, keepdims=True)
-    return found
+    normalized: F8 = out / out.sum(axis=1, keepdims=True)
+    return normalized
 
 
 # ----------------------------------------------------------------
-# How well clusters predict answers that they have not seen; the number of clusters that predicts best.
-# Answers of one worker hang together (all pairs of one partition come from one decision), so whole workers are held
-# out where there are enough of them. A clustering predicts by two rates alone: how often the crowd says "same" within
-# and between its clusters.
+# The number of clusters, by the likelihood of held-out answers. Answers of one worker are dependent (all pairs of a
+# partition come from one decision), so whole workers are held out where there are enough of them. A clustering predicts
+# by two rates: the shares of "same" within and between its clusters.
 
-# Finds cluster[item] from answers.
+# Estimates cluster[item] from answers.
 Finder = Callable[[Pairs], I8]
 FOLDS = 5
 
 
 def folds(pairs: Pairs, rng: np.random.Generator) -> list[I8]:
-    """Rows of each fold: workers are dealt out, or rows where there are fewer than four workers a fold."""
-    heard = np.unique(pairs.worker)
+    """Rows of each fold: workers are assigned to folds, or rows where there are fewer than four workers per fold."""
+    workers = np.unique(pairs.worker)
     n = min(FOLDS, len(pairs))
-    if len(heard) >= 4 * FOLDS:
+    if len(workers) >= 4 * FOLDS:
         deal = np.zeros(pairs.n_workers, dtype=np.int64)
-        deal[heard] = rng.permutation(len(heard)) % n
+        deal[workers] = rng.permutation(len(workers)) % n
         fold = deal[pairs.worker]
     else:
         fold = rng.permutation(len(pairs)) % max(n, 1)
     return [np.flatnonzero(fold == i) for i in range(n)]
 
 
-def held_out(pairs: Pairs, find: Finder, parts: Sequence[I8]) -> F8:
-    """Log-likelihood of each row by the clusters of the other folds."""
+def held_out(pairs: Pairs, find: Finder, folds: Sequence[I8]) -> F8:
+    """Log-likelihood of each row under clusters fitted to the other folds."""
     out = np.full(len(pairs), np.nan)
-    for rows in parts:
-        rest = np.setdiff1d(np.arange(len(pairs)), rows)
-        if len(rest) and len(rows):
-            out[rows] = loglik(pairs.take(rest), pairs.take(rows), find(pairs.take(rest)))
+    for rows in folds:
+        training = np.setdiff1d(np.arange(len(pairs)), rows)
+        if len(training) and len(rows):
+            out[rows] = loglik(pairs.take(training), pairs.take(rows), find(pairs.take(training)))
     return out
 
 
-def loglik(seen: Pairs, new: Pairs, cluster: I8) -> F8:
-    """Log-likelihood of each new row, by the rates of "same" within and between clusters in the rows seen. Within it is
-    one half at least: where most say "different", one cluster of all is no better a reading than none."""
-    inside, there = (cluster[each.left] == cluster[each.right] for each in (seen, new))
-    said = seen.weight * seen.same
-    rate = [(float(said[mask].sum()) + 1) / (float(seen.weight[mask].sum()) + 2) for mask in (~inside, inside)]
-    p = np.where(there, max(rate[1], 0.5), rate[0])
+def loglik(training: Pairs, new: Pairs, cluster: I8) -> F8:
+    """Log-likelihood of each new row under the training shares of "same" within and between clusters.
+
+    The share within clusters is at least one half: where most answers are "different", a single cluster of all items
+    must not do better.
+    """
+    inside, same_cluster = (cluster[pairs.left] == cluster[pairs.right] for pairs in (training, new))
+    says_same = training.weight * training.same
+    rate = [(float(says_same[mask].sum()) + 1) / (float(training.weight[mask].sum()) + 2) for mask in (~inside, inside)]
+    p = np.where(same_cluster, max(rate[1], 0.5), rate[0])
     return np.asarray(np.log(np.where(new.same > 0.5, p, 1 - p)))
 
 
 def choose_k(pairs: Pairs, find: Callable[[Pairs, int], I8], most: int, seed: int) -> tuple[int, F8]:
-    """The number of clusters, 1 to `most`, and the mean held-out log-likelihood of each; `find` makes them.
+    """Choose the number of clusters, 1 to `most`, by the mean held-out log-likelihood.
 
-    The smallest number within one standard error (of the difference, by workers or rows) of the best."""
-    parts = folds(pairs, np.random.default_rng(seed))
+    Returns:
+        The smallest number within one standard error (of the difference, by workers or rows) of the best, and the mean
+        log-likelihood of each number.
+    """
+    folds_of_rows = folds(pairs, np.random.default_rng(seed))
     most = max(1, min(most, pairs.n_items))
     scores = np.full((most, len(pairs)), np.nan)
     for k in range(1, most + 1):
-        scores[k - 1] = held_out(pairs, partial(_with, find, k), parts)
-        # Three numbers in a row without a gain: more clusters will not bring one.
+        scores[k - 1] = held_out(pairs, partial(_with, find, k), folds_of_rows)
+        # Stop after three numbers in a row without a gain.
         done = np.nanmean(scores[:k], axis=1) if k > 3 and np.isfinite(scores[:k]).any() else None
         if done is not None and done[:-3].max() >= done[-3:].max():
             scores = scores[:k]
@@ -309,30 +331,29 @@ def choose_k(pairs: Pairs, find: Callable[[Pairs, int], I8], most: int, seed: in
     return best + 1, mean
 
 
-def _with(find: Callable[[Pairs, int], I8], k: int, some: Pairs) -> I8:
-    return find(some, k)
+def _with(find: Callable[[Pairs, int], I8], k: int, pairs: Pairs) -> I8:
+    return find(pairs, k)
 
 
 def error(gap: F8, worker: I8) -> float:
-    """Standard error of the mean of gap[row], rows of one worker together."""
+    """Standard error of the mean of gap[row], clustered by worker."""
     total = np.bincount(np.unique(worker, return_inverse=True)[1], weights=gap - gap.mean())
     return float(np.sqrt((total**2).sum()) / len(gap))
 
 
 # ----------------------------------------------------------------
 # Clusters with two-coin workers by mean field, from a given start.
-#     z_i ~ pi,   P(w says same of i, j) = hit_w where z_i = z_j, else 1 - rejection_w
+#     z_i ~ pi,   P(w answers "same" for i, j) = hit_w where z_i = z_j, else 1 - rejection_w
 #
-# log q_i(k) = log pi_k + sum over the answers about i and j of q_j(k) x evidence, so a pass is a sparse product;
-# items are updated block by block, each block with what the others have just become. A symmetric start never moves
-# (every q_i stays pi): the start must break it, as a spectral one does.
+# log q_i(k) = log pi_k + sum over the answers about i and j of q_j(k) x evidence, so a pass is a sparse product; items
+# are updated block by block. A symmetric start is a fixed point (every q_i stays pi); a spectral start is not.
 
 BLOCKS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class MeanField:
-    """belief[item, cluster], the clusters' shares, the workers' coins and the bound at each pass."""
+    """belief[item, cluster], the shares of the clusters, the workers' coins and the bound at each pass."""
 
     belief: F8
     share: F8
@@ -347,83 +368,86 @@ def mean_field(
     start: I8,
     k: int,
     *,
-    known: I8 | None = None,
+    gold: I8 | None = None,
     strength: float,
     workers: bool = True,
     max_iter: int,
     tol: float,
 ) -> MeanField:
-    """From cluster[item]; `strength` answers draw each worker's coins to the crowd's. Items with known[item] from 0 on
-    stay in that cluster."""
+    """Fit by mean field from cluster[item].
+
+    Args:
+        pairs: The answers.
+        start: Starting cluster of each item.
+        k: Number of clusters.
+        gold: Known cluster of each item (-1: not known), held fixed.
+        strength: Weight of the crowd's coins in the estimate of each worker, in answers.
+        workers: Estimate coins of each worker; else all workers have the crowd's.
+        max_iter: Maximum number of passes.
+        tol: Relative tolerance of the bound.
+    """
     n = pairs.n_items
-    told = np.zeros(n, dtype=bool) if known is None else known >= 0
-    if known is not None and told.any():
-        start = aligned(start, known, k)
+    is_gold = np.zeros(n, dtype=bool) if gold is None else gold >= 0
+    if gold is not None and is_gold.any():
+        start = aligned(start, gold, k)
     belief = np.full((n, k), 0.1 / max(k - 1, 1))
     belief[np.arange(n), start] = 0.9 if k > 1 else 1.0
     belief /= belief.sum(axis=1, keepdims=True)
-    if known is not None:
-        belief[told] = np.eye(k)[known[told]]
+    if gold is not None:
+        belief[is_gold] = np.eye(k)[gold[is_gold]]
     rng = np.random.default_rng(0)
     block = rng.permutation(n) % min(BLOCKS, max(n, 1))
     trace: list[float] = []
-    found, share = _steps(pairs, belief, strength, workers)
+    coin, share = _steps(pairs, belief, strength, workers)
     for i in range(max_iter):
-        matrix = pairs.matrix(found.evidence(pairs))
+        matrix = pairs.matrix(coin.evidence(pairs))
         for b in range(int(block.max(initial=0)) + 1):
-            rows = np.flatnonzero((block == b) & ~told)
+            rows = np.flatnonzero((block == b) & ~is_gold)
             if len(rows):
-                belief[rows] = _mean_field_softmax(np.log(share) + matrix[rows] @ belief)
-        found, share = _steps(pairs, belief, strength, workers)
-        trace.append(bound(pairs, belief, share, found))
+                belief[rows] = _softmax(np.log(share) + matrix[rows] @ belief)
+        coin, share = _steps(pairs, belief, strength, workers)
+        trace.append(bound(pairs, belief, share, coin))
         if i and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-2])):
-            return MeanField(belief, share, found, np.array(trace), i + 1, True)
-    return MeanField(belief, share, found, np.array(trace), max_iter, k == 1 or max_iter == 0)
+            return MeanField(belief, share, coin, np.array(trace), i + 1, True)
+    return MeanField(belief, share, coin, np.array(trace), max_iter, k == 1 or max_iter == 0)
 
 
-def aligned(start: I8, known: I8, k: int) -> I8:
-    """The start with its clusters numbered as the known ones are, as far as these go together."""
+def aligned(start: I8, gold: I8, k: int) -> I8:
+    """Renumber the clusters of the start to match the gold clusters best."""
     from scipy.optimize import linear_sum_assignment
 
-    some = known >= 0
-    counts = np.bincount(start[some] * k + known[some], minlength=k * k).reshape(k, k)
+    is_gold = gold >= 0
+    counts = np.bincount(start[is_gold] * k + gold[is_gold], minlength=k * k).reshape(k, k)
     return np.asarray(linear_sum_assignment(counts, maximize=True)[1][start], dtype=np.int64)
 
 
 def _steps(pairs: Pairs, belief: F8, strength: float, workers: bool) -> tuple[Coins, F8]:
-    seen = pairs.degree > 0
-    share = belief[seen].sum(axis=0) + 1.0 if seen.any() else np.ones(belief.shape[1])
+    has_answers = pairs.degree > 0
+    share = belief[has_answers].sum(axis=0) + 1.0 if has_answers.any() else np.ones(belief.shape[1])
     return coins(pairs, together(pairs, belief), strength, workers), share / share.sum()
 
 
 def together(pairs: Pairs, belief: F8) -> F8:
-    """The chance that the two items of each row are of one cluster, as if they were independent."""
+    """Probability that the two items of each row are in the same cluster, as if they were independent."""
     return np.asarray(np.einsum("ek,ek->e", belief[pairs.left], belief[pairs.right]))
 
 
-def bound(pairs: Pairs, belief: F8, share: F8, found: Coins) -> float:
+def bound(pairs: Pairs, belief: F8, share: F8, coin: Coins) -> float:
     """The evidence bound."""
     same = together(pairs, belief)
-    a, b = found.hit[pairs.worker], found.rejection[pairs.worker]
+    a, b = coin.hit[pairs.worker], coin.rejection[pairs.worker]
     yes = pairs.same > 0.5
     loglik = same * np.log(np.where(yes, a, 1 - a)) + (1 - same) * np.log(np.where(yes, 1 - b, b))
     q = np.maximum(belief, 1e-300)
     return float((pairs.weight * loglik).sum() + (belief * (np.log(share) - np.log(q))).sum())
 
 
-def _mean_field_softmax(logits: F8) -> F8:
-    logits = logits - logits.max(axis=1, keepdims=True)
-    out = np.exp(logits)
-    found: F8 = out / out.sum(axis=1, keepdims=True)
-    return found
-
-
 # ----------------------------------------------------------------
-# Whether answers about pairs come from partitions: then the pairs of one question are one decision, not many.
+# Detection of answers that come from partitions: then the pairs of one question are one decision, not many.
 
 
 def from_partitions(pairs: Pairs) -> bool:
-    """Whether most answers lie in triangles of one worker (i and j, j and k, i and k), none contradicting itself.
+    """Whether most answers are in consistent triangles of one worker (i and j, j and k, i and k).
 
     Questions about single pairs hardly ever close a triangle; pairs of a partition of three or more items always do.
     """
@@ -435,42 +459,42 @@ def from_partitions(pairs: Pairs) -> bool:
     )[1]  # fmt: skip
     n, half = int(node.max()) + 1, len(pairs)
     one, two = node[:half], node[half:]
-    every, same, other = (_matrix(one, two, value, n) for value in
+    pair, same, other = (_matrix(one, two, value, n) for value in
                           (np.ones(half), pairs.same, 1 - pairs.same))  # fmt: skip
-    closed = (every @ every).multiply(every)
+    closed = (pair @ pair).multiply(pair)
     closed.eliminate_zeros()
-    if closed.nnz <= 0.5 * every.nnz:
+    if closed.nnz <= 0.5 * pair.nnz:
         return False
-    # Same, same, different; a pair that a worker judged both ways at different times is no triangle's fault.
+    # Same, same, different. A pair with both answers by one worker is not counted as an inconsistent triangle.
     broken = (same @ same).multiply(other)
     return bool(broken.sum() <= 0.05 * closed.nnz)
 
 
 def _matrix(one: I8, two: I8, value: F8, n: int) -> csr_array:
-    made = csr_array((np.tile(value, 2), (np.concatenate([one, two]), np.concatenate([two, one]))), shape=(n, n))
-    made.data[:] = made.data > 0
-    made.eliminate_zeros()
-    return made
+    matrix = csr_array((np.tile(value, 2), (np.concatenate([one, two]), np.concatenate([two, one]))), shape=(n, n))
+    matrix.data[:] = matrix.data > 0
+    matrix.eliminate_zeros()
+    return matrix
 
 
 # ----------------------------------------------------------------
-# Clusters from the leading eigenvectors of the centred answers, then k-means.
-# Every answer counts +1 (same) or -1 (different) less the mean; divided by the roots of the items' degrees.
+# Clusters by k-means on the leading eigenvectors of the centred answers. An answer counts +1 (same) or -1 (different)
+# minus the mean, divided by the square roots of the degrees of its items.
 # Chaudhuri, Chung & Tsiatas (2012) and Rohe, Chatterjee & Yu (2011), doi:10.1214/11-AOS887, for such matrices.
 
-# Items from which eigenvectors are found by iteration, not from the whole table.
+# Number of items from which eigenvectors are computed iteratively.
 DENSE = 1500
 ROUNDS = 60
 
 
 def spectral(pairs: Pairs, k: int, rng: np.random.Generator, *, normalise: bool = True, starts: int = 10) -> I8:
-    """cluster[item] in 0..k - 1; all 0 where the answers say nothing."""
+    """cluster[item] in 0..k - 1; all 0 where the answers carry no information."""
     vectors = embedding(pairs, k, normalise=normalise)
     return kmeans(vectors, k, rng, starts)
 
 
 def embedding(pairs: Pairs, k: int, *, normalise: bool = True) -> F8:
-    """The k leading eigenvectors; zeros where the answers do not differ."""
+    """The k leading eigenvectors; zeros where all answers are equal."""
     n = pairs.n_items
     k = min(k, n)
     total = float(pairs.weight.sum())
@@ -483,30 +507,30 @@ def embedding(pairs: Pairs, k: int, *, normalise: bool = True) -> F8:
     scale = 1 / np.sqrt(pairs.degree + pairs.degree.mean()) if normalise else np.ones(n)
     matrix = pairs.matrix(value * scale[pairs.left] * scale[pairs.right])
     _, vectors = _leading(matrix, k)
-    # The order of rows in a file must not turn a vector round.
+    # Fix the sign of each vector, so that it does not depend on the order of the rows.
     turn = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    found: F8 = vectors * np.where(turn == 0, 1.0, turn)
-    return found
+    oriented: F8 = vectors * np.where(turn == 0, 1.0, turn)
+    return oriented
 
 
 def _leading(matrix: csr_array, k: int) -> tuple[F8, F8]:
-    """The k algebraically largest eigenvalues and their vectors."""
+    """The k algebraically largest eigenvalues and their eigenvectors."""
     n = matrix.shape[0]
     if n <= DENSE:
         values, vectors = np.linalg.eigh(matrix.toarray())
         return values[::-1][:k], vectors[:, ::-1][:, :k]
-    # Block power iteration on matrix + shift: no start can make it fail, as Lanczos' can.
+    # Block power iteration on matrix + shift: unlike Lanczos' method it cannot fail for any start.
     shift = float(abs(matrix).sum(axis=0).max()) / 2
     block = np.random.default_rng(0).normal(size=(n, min(n, k + 8)))
     for _ in range(ROUNDS):
         block, _ = np.linalg.qr(matrix @ block + shift * block)
     small = block.T @ (matrix @ block)
-    values, turn = np.linalg.eigh((small + small.T) / 2)
-    return values[::-1][:k], (block @ turn)[:, ::-1][:, :k]
+    values, rotation = np.linalg.eigh((small + small.T) / 2)
+    return values[::-1][:k], (block @ rotation)[:, ::-1][:, :k]
 
 
 def kmeans(points: F8, k: int, rng: np.random.Generator, starts: int = 10, rounds: int = 100) -> I8:
-    """The best of several runs of Lloyd's algorithm from k-means++ starts; fewer clusters where points coincide."""
+    """Best of several runs of Lloyd's algorithm from k-means++ starts; fewer clusters where points coincide."""
     n = len(points)
     best, least = np.zeros(n, dtype=np.int64), np.inf
     for _ in range(starts):

@@ -1,4 +1,4 @@
-"""The page of a crowd that said same or different."""
+"""The report page of same-or-different answers."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .scoring import evaluate, sentences, show
 def similarity_page(
     votes: Votes[Similarities], result: Result, *, truth: Any = None, blind: Result | None = None
 ) -> Sheet:
-    """What every kind has, the clusters, and the scores where the truth is known."""
+    """Build the page: the sections of every kind, the clusters, and the scores where the truth is known."""
     plain = plain_page(votes, result)
-    own = result.estimate
-    assert isinstance(own, SimilarityEstimate)
-    words = fragment("plain_words.html.j2", lines=sentences(votes, result))
+    estimate = result.estimate
+    assert isinstance(estimate, SimilarityEstimate)
+    text = fragment("plain_words.html.j2", lines=sentences(votes, result))
     tables = [Table(t.title, t.header, [[shown(c, 120) for c in row] for row in t.rows]) for t in show(result)[1]]
-    clusters = Section("clusters", "Clusters", "Clusters", words + fragment("tables.html.j2", tables=tables))
+    clusters = Section("clusters", "Clusters", "Clusters", text + fragment("tables.html.j2", tables=tables))
     sections = [plain.sections[0], clusters, *plain.sections[1:]]
     if truth is not None:
         scores = evaluate(blind or result, truth, resamples=1)
         rows = Table(f"{scores.n:,} items", ["score", "value", "95 % interval"], scores.rows())
         sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[rows])))
-    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", own.item_table())])
+    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", estimate.item_table())])

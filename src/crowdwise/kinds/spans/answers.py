@@ -1,11 +1,11 @@
-"""Spans as answers: which parts of a text a worker marked, with tags or without."""
+"""Spans as answers: the parts of a text that a worker marked, each with an optional tag."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -17,20 +17,27 @@ import polars as pl
 
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
+from ...core.intake.coding import encode
 from ...core.side_tables import column_by
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
-from .maths import FARTHEST, I8, SpanRows, Units, nested, span_rows, starts
+from .maths import FARTHEST, I8, SpanRows, Units, f1_distance, has_overlapping_tags, span_rows, starts
 
-# The tag of spans that have none.
+# The tag of spans without a tag.
 NO_TAG = ""
+# Names of the column of spans in files, best first.
+NAMES = "spans entities"
 
 
 @dataclass(frozen=True, eq=False)
 class Spans(Answers):
-    """The spans of every row (see `SpanRows`), their tags as codes into the sorted `tags` ("" where there are none).
+    """The spans of each answer.
 
-    Positions count code points of the text from 0 (or its tokens); the end is exclusive.
+    Positions count code points of the text (or tokens) from 0; the end is exclusive.
+
+    Args:
+        rows: The spans of each row, with tags as codes into `tags`.
+        tags: Names of the tags, sorted. Spans without a tag have the tag "".
     """
 
     kind: ClassVar[str] = "spans"
@@ -46,20 +53,20 @@ class Spans(Answers):
         return len(self.rows)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The answers of these rows."""
+        """Return the answers of these rows."""
         pick = np.flatnonzero(rows) if rows.dtype == bool else rows
         return type(self)(self.rows.take(pick), self.tags)
 
     def join(self, other: Self) -> Self:
-        """Both, over the tags of both."""
+        """Return the rows of both, over the union of their tags."""
         tags = union(self.tags, other.tags)
         a, b = self.with_tags(tags).rows, other.with_tags(tags).rows
         count = np.concatenate([np.diff(a.offsets), np.diff(b.offsets)])
-        both = (np.concatenate([getattr(a, name), getattr(b, name)]) for name in ("start", "end", "tag"))
-        return type(self)(SpanRows(starts(count), *both), tags)
+        arrays = (np.concatenate([getattr(a, name), getattr(b, name)]) for name in ("start", "end", "tag"))
+        return type(self)(SpanRows(starts(count), *arrays), tags)
 
     def with_tags(self, tags: pl.Series) -> Self:
-        """The same spans over a vocabulary that holds all their tags."""
+        """Return the same spans with codes into another vocabulary, which must contain all their tags."""
         if len(tags) == len(self.tags) and bool((tags == self.tags).all()):
             return self
         code = lookup(tags, self.tags)[0].astype(np.int64)
@@ -68,20 +75,20 @@ class Spans(Answers):
 
     @cached_property
     def texts(self) -> list[str]:
-        """Every answer as JSON: [[start, end], ...] or [[start, end, tag], ...]."""
+        """Each answer as JSON: [[start, end], ...] or [[start, end, tag], ...]."""
         return as_json(self.rows, self.tags)
 
     def columns(self) -> dict[str, pl.Series]:
-        """The spans as JSON."""
+        """Return the spans as JSON."""
         return {"spans": pl.Series("spans", self.texts, dtype=pl.String)}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """Numbers that are equal where the answers are."""
+        """Return a key that is equal for equal answers."""
         return (pl.Series(self.texts, dtype=pl.String).rank("dense").to_numpy().astype(np.int64),)
 
 
 def as_json(rows: SpanRows, tags: pl.Series) -> list[str]:
-    """The spans of each row as a JSON list; a tag "" is left out."""
+    """Return the spans of each row as a JSON list; the tag "" is omitted."""
     names = [json.dumps(str(tag), ensure_ascii=False) for tag in tags]
     spans = [
         f"[{s}, {e}]" if tags[t] == NO_TAG else f"[{s}, {e}, {names[t]}]"
@@ -91,16 +98,16 @@ def as_json(rows: SpanRows, tags: pl.Series) -> list[str]:
     return [f"[{', '.join(spans[lo:hi])}]" for lo, hi in itertools.pairwise(at)]
 
 
-# ---------------------------------------------------------------- From columns of spans, as JSON or as lists, to codes
+# ---------------------------------------------------------------- Reading columns of spans, as JSON or lists
 
 Mask = npt.NDArray[np.bool_]
-HOW = 'write [[start, end], ...], [[start, end, "tag"], ...] or [{"start": 0, "end": 5, "label": "tag"}, ...]'
+USAGE = 'write [[start, end], ...], [[start, end, "tag"], ...] or [{"start": 0, "end": 5, "label": "tag"}, ...]'
 TAG_KEYS = ("label", "labels", "tag", "entity", "type")
 Span = tuple[int, int, str]
 
 
 class SpanCoder(Coder):
-    """A column `spans`: JSON text or lists. An empty list is an answer that marks nothing; an empty cell is none."""
+    """Read a column `spans` of JSON texts or lists. An empty list marks nothing; an empty cell is a missing answer."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
         self.values = plain_values(columns.pop("spans"))
@@ -111,91 +118,90 @@ class SpanCoder(Coder):
 
     @property
     def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows without an answer."""
-        gone = np.array([_is_nothing(value) for value in self.values], dtype=bool)
-        return gone if gone.any() else None
+        """Rows without an answer; None if there are none."""
+        is_null = np.array([_is_missing(value) for value in self.values], dtype=bool)
+        return is_null if is_null.any() else None
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these texts for no answer."""
-        seen: set[str] = set()
-        wanted = set(names)
+        """Treat these texts as missing answers and return those that occurred."""
+        removed: set[str] = set()
+        texts = set(names)
         for i, value in enumerate(self.values):
-            if isinstance(value, str) and value.strip() in wanted:
-                seen.add(value.strip())
+            if isinstance(value, str) and value.strip() in texts:
+                removed.add(value.strip())
                 self.values[i] = None
-        return seen
+        return removed
 
     def finish(self) -> Spans:
-        """The spans; those of one answer and tag that overlap are joined."""
-        found = spans_of(self.values, "row")
-        self.joined = found[1]
-        return found[0]
+        """Return the spans. Overlapping spans of one answer and tag are merged and counted."""
+        spans, self.joined = spans_of(self.values, "row")
+        return spans
 
     def notes(self, answers: Answers) -> tuple[str, ...]:
-        """How many spans were joined, and where tags overlap."""
+        """Return notes about merged spans and overlapping tags."""
         assert isinstance(answers, Spans)
         out: tuple[str, ...] = ()
         if self.joined:
-            out += (f"{self.joined:,} spans overlapped another of the same answer and tag and are joined with it",)
-        n = int(nested(answers.rows).sum())
+            out += (f"{self.joined:,} spans overlapped another of the same answer and tag and were merged with it",)
+        n = int(has_overlapping_tags(answers.rows).sum())
         if n:
-            out += (f"in {n:,} answers spans of different tags overlap: every tag is judged by itself",)
+            out += (f"in {n:,} answers spans of different tags overlap; each tag is estimated separately",)
         return out
 
 
 def spans_of(values: Iterable[Any], what: str, names: Sequence[Any] | None = None) -> tuple[Spans, int]:
-    """Answers from JSON or lists, and how many spans were joined; `what` a value is called where one is wrong."""
+    """Return answers from JSON or lists, and the number of merged spans; error messages call a value `what`."""
     row: list[int] = []
     flat: list[Span] = []
     n = 0
     for i, value in enumerate(values):
         n = i + 1
-        if _is_nothing(value):
+        if _is_missing(value):
             continue
         try:
             spans = parse(value)
         except ValueError as error:
-            called = f"{what} {i + 1}" if names is None else f"{what} {quote([names[i]])}"
-            raise DataError(f"{called}: {error}") from None
+            place = f"{what} {i + 1}" if names is None else f"{what} {quote([names[i]])}"
+            raise DataError(f"{place}: {error}") from None
         row += [i] * len(spans)
         flat += spans
     tags = sorted_vocabulary([tag for _, _, tag in flat] or [NO_TAG], "tag")
     code = {tag: k for k, tag in enumerate(tags.to_list())}
-    start, end = (np.array([each[j] for each in flat], dtype=np.int64) for j in (0, 1))
-    tag = np.array([code[each[2]] for each in flat], dtype=np.int64)
+    start, end = (np.array([span[j] for span in flat], dtype=np.int64) for j in (0, 1))
+    tag = np.array([code[span[2]] for span in flat], dtype=np.int64)
     rows, joined = span_rows(np.array(row, dtype=np.int64), start, end, tag, n)
     return Spans(rows, tags), joined
 
 
 def parse(value: Any) -> list[Span]:
-    """One answer; raises ValueError in words."""
+    """Return the spans of one answer. Raises ValueError if it cannot be parsed."""
     shown = quote([value])
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            raise ValueError(f"{shown} is no list of spans; {HOW}") from None
+            raise ValueError(f"{shown} is not a list of spans; {USAGE}") from None
     if isinstance(value, dict):
         value = [value]
     if not isinstance(value, list | tuple):
-        raise ValueError(f"{shown} is no list of spans; {HOW}")
+        raise ValueError(f"{shown} is not a list of spans; {USAGE}")
     if len(value) in (2, 3) and all(isinstance(v, Integral) and not isinstance(v, bool) for v in value[:2]):
         value = [value]  # one span without the outer list
-    return [span for each in value for span in _spans(each)]
+    return [span for entry in value for span in _spans(entry)]
 
 
-def _spans(each: Any) -> list[Span]:
-    if isinstance(each, dict):
-        tag = next((each[key] for key in TAG_KEYS if each.get(key) is not None), None)
-        start, end = each.get("start"), each.get("end")
-    elif isinstance(each, list | tuple) and len(each) in (2, 3):
-        start, end = each[0], each[1]
-        tag = each[2] if len(each) == 3 else None
+def _spans(entry: Any) -> list[Span]:
+    if isinstance(entry, dict):
+        tag = next((entry[key] for key in TAG_KEYS if entry.get(key) is not None), None)
+        start, end = entry.get("start"), entry.get("end")
+    elif isinstance(entry, list | tuple) and len(entry) in (2, 3):
+        start, end = entry[0], entry[1]
+        tag = entry[2] if len(entry) == 3 else None
     else:
-        raise ValueError(f"{quote([each])} is no span; {HOW}")
-    start, end = _whole(start, each), _whole(end, each)
+        raise ValueError(f"{quote([entry])} is not a span; {USAGE}")
+    start, end = _whole(start, entry), _whole(end, entry)
     if not start < end:
-        raise ValueError(f"the span {quote([each])} has no length; the end is exclusive, so it must be above the start")
+        raise ValueError(f"the span {quote([entry])} has no length; the end is exclusive and must be above the start")
     tags = tag if isinstance(tag, list | tuple) else [tag]
     return [(start, end, NO_TAG if one is None else str(one)) for one in tags or [None]]
 
@@ -204,12 +210,12 @@ def _whole(value: Any, span: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < FARTHEST // 4:
-        raise ValueError(f"the span {quote([span])} does not begin and end at whole numbers from 0 up; {HOW}")
+        raise ValueError(f"the span {quote([span])} does not start and end at whole numbers of at least 0; {USAGE}")
     return int(value)
 
 
 def plain_values(values: Any) -> list[Any]:
-    """A column as Python values: text, lists, mappings or None."""
+    """Return a column as Python values: text, lists, mappings or None."""
     if isinstance(values, pl.Series):
         return values.to_list()
     if isinstance(values, np.ndarray):
@@ -217,51 +223,114 @@ def plain_values(values: Any) -> list[Any]:
     return list(values)
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return (
         value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
     )
 
 
+def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
+    """Return the column called spans or entities, or None."""
+    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
+    for name in NAMES.split():
+        if name in columns:
+            return {"spans": columns[name]}
+    return None
+
+
+def explain_detection(answers: pl.Series) -> str:
+    """Return the reason to read the answers as spans, or "" if they are not all lists of [start, end] or [..., tag]."""
+    sample = [value for value in answers.drop_nulls().head(500).to_list() if value not in ("", "[]", [])]
+    try:
+        spans = [parse(value) for value in sample]
+    except ValueError:
+        return ""
+    return "lists of [start, end], as in " + str(sample[0])[:40] if spans and all(spans) else ""
+
+
+def span_votes(
+    task: Any,
+    worker: Any,
+    spans: Any,
+    *,
+    texts: Any = None,
+    duplicates: Any = "error",
+    tasks: Any = None,
+    workers: Any = None,
+    missing: Sequence[Any] = (),
+    **numbers: Any,
+) -> Votes[Spans]:
+    """Return votes from equally long columns.
+
+    Args:
+        task: The task of each answer.
+        worker: The worker who gave each answer.
+        spans: The spans of each answer: a list (or JSON) of [start, end] or [start, end, tag]. The end is exclusive.
+        texts: The texts of the tasks, as a mapping or a table with the columns task, text.
+        duplicates: What to do when a worker answers a task twice: "error", "first", "last" or "keep".
+        tasks: All tasks, if some have no answers.
+        workers: All workers, if some gave no answers.
+        missing: Texts that mean "no answer".
+        **numbers: Further columns per answer, such as `weight` or `time`.
+
+    Returns:
+        The votes.
+    >>> span_votes([1, 1], ["ann", "bob"], [[[0, 3, "PER"]], [[0, 7, "PER"]]], texts={1: "Ann Lee sings"})
+    Votes(2 lists of spans, 1 tasks, 2 workers)
+    """
+    columns: dict[str, Any] = {"task": task, "worker": worker, "spans": spans, **numbers}
+    coded = encode(columns, SpanCoder, duplicates=duplicates, tasks=tasks, workers=workers, missing=missing)
+    votes: Votes[Spans] = Votes._of(coded)
+    if texts is None:
+        return votes
+    table = pl.DataFrame({"task": list(texts), "text": list(texts.values())}) if isinstance(texts, Mapping) else texts
+    return votes.about(tasks=table)
+
+
+def distance(answers: Spans, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return 1 - F1 of the text that answers i and j mark with the same tag; 0 if both mark nothing."""
+    return f1_distance(answers.rows, np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64))
+
+
 # ----------------------------------------------------------------
-# The plain tokeniser: words (letters, digits, underscores) and every other mark that is no blank, each a token.
+# A simple tokenizer: words (letters, digits, underscores), and every other non-blank character by itself.
 
 WORD = re.compile(r"\w+|[^\w\s]")
-# A word and the blank after it, in characters, where no text is known.
-USUAL_WORD = 6
+# Assumed length of a word and the blank after it, in characters, if the text is not known.
+WORD_LENGTH = 6
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end.
+    """Return start and end of each word of a text.
 
     >>> words_of("Dr. Ann-Lee")
     [(0, 2), (2, 3), (4, 7), (7, 8), (8, 11)]
     """
-    return [found.span() for found in WORD.finditer(text)]
+    return [word.span() for word in WORD.finditer(text)]
 
 
 def texts_of(votes: Votes[Any]) -> list[str | None]:
-    """The text of every task, None where it is not known (see votes.about)."""
+    """Return the text of each task, or None if it is not known (see `votes.about`)."""
     column = column_by(votes.about_tasks, "text", votes.tasks)
     return [None] * votes.n_tasks if column is None else [None if x is None else str(x) for x in column.to_list()]
 
 
 def word_units(votes: Votes[Any]) -> tuple[Units, npt.NDArray[np.bool_]]:
-    """Every word of every known text, and which tasks have one; tasks that count tokens have a unit a token."""
+    """Return the words (or tokens, if only their number is known) of all texts, and which tasks have them."""
     tokens = column_by(votes.about_tasks, "tokens", votes.tasks)
-    many = [None] * votes.n_tasks if tokens is None else tokens.cast(pl.Int64, strict=False).to_list()
+    n_tokens = [None] * votes.n_tasks if tokens is None else tokens.cast(pl.Int64, strict=False).to_list()
     count = np.zeros(votes.n_tasks, dtype=np.int64)
-    known = np.zeros(votes.n_tasks, dtype=bool)
+    has_units = np.zeros(votes.n_tasks, dtype=bool)
     ends: list[tuple[int, int]] = []
-    for i, (text, n) in enumerate(zip(texts_of(votes), many, strict=True)):
-        found = [(j, j + 1) for j in range(n)] if n is not None else [] if text is None else words_of(text)
-        known[i] = text is not None or n is not None
-        count[i] = len(found)
-        ends += found
+    for i, (text, n) in enumerate(zip(texts_of(votes), n_tokens, strict=True)):
+        units = [(j, j + 1) for j in range(n)] if n is not None else [] if text is None else words_of(text)
+        has_units[i] = text is not None or n is not None
+        count[i] = len(units)
+        ends += units
     flat = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    return Units(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), known
+    return Units(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), has_units
 
 
 def extents(votes: Votes[Any]) -> I8:
-    """How long each task's text is, 0 where it is not known."""
+    """Return the length of each task's text, 0 if it is not known."""
     return np.array([0 if text is None else len(text) for text in texts_of(votes)], dtype=np.int64)

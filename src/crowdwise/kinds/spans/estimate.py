@@ -1,4 +1,4 @@
-"""Estimates that are spans of a text, and workers as how far they go with the others."""
+"""Estimated spans of each text, and the agreement of each worker with the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from .answers import as_json
 from .maths import SpanRows, starts
 
@@ -22,10 +22,19 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SpanEstimate(Estimate):
-    """The spans of each task with a confidence each, and how sure every piece of the text is.
+    """Estimated spans, one task after the other, and the probability of each tag in each piece of the text.
 
-    n_spans[task] of start, end, tag and sure (the chance that a place in the span has its tag, on average). A text is
-    cut into n_units[task] pieces unit_start..unit_end, of which marginal[unit, tag] is the chance of each tag.
+    Args:
+        n_spans: n_spans[task], the number of spans of each task.
+        start: start[span], the first position of each span.
+        end: end[span], the position after the last one.
+        tag: tag[span], as a code into `tags`.
+        sure: sure[span], the mean probability of the tag over the positions of the span.
+        n_units: n_units[task], the number of pieces into which each text is cut.
+        unit_start: unit_start[unit], the first position of each piece.
+        unit_end: unit_end[unit], the position after the last one.
+        marginal: marginal[unit, tag], the probability of each tag.
+        tags: Names of the tags.
     """
 
     kind: ClassVar[str] = "spans"
@@ -59,13 +68,13 @@ class SpanEstimate(Estimate):
         spans, units = int(self.n_spans.sum()), int(self.n_units.sum())
         sizes = {len(self.start), len(self.end), len(self.tag), len(self.sure)}
         if sizes != {spans} or {len(self.unit_start), len(self.unit_end), len(self.marginal)} != {units}:
-            raise DataError("the saved result is damaged (its spans and pieces are not as many as it says)")
+            raise DataError("the saved result is damaged (the numbers of spans and pieces do not match)")
         if spans and (int(self.tag.max()) >= len(self.tags) or bool((self.start >= self.end).any())):
-            raise DataError("the saved result is damaged (a span has no length or an unknown tag)")
+            raise DataError("the saved result is damaged (a span is empty or has an unknown tag)")
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SpanEstimate:  # noqa: ARG003
-        """From a run folder."""
+        """Return the estimate from the arrays of a run folder."""
         assert names is not None
         return cls(**{name: arrays[name] for name in cls.rules}, tags=names)
 
@@ -74,12 +83,12 @@ class SpanEstimate(Estimate):
 
     @property
     def rows(self) -> SpanRows:
-        """The spans, a row a task."""
+        """The spans, one row per task."""
         return SpanRows(starts(self.n_spans), self.start, self.end, self.tag)
 
     @property
     def spans(self) -> list[list[tuple[int, int, str]]]:
-        """(start, end, tag) of every span of each task."""
+        """(start, end, tag) of each span of each task."""
         names, at = self.tags.cast(pl.String).to_list(), starts(self.n_spans).tolist()
         flat = [
             (s, e, names[t]) for s, e, t in zip(self.start.tolist(), self.end.tolist(), self.tag.tolist(), strict=True)
@@ -88,8 +97,7 @@ class SpanEstimate(Estimate):
 
     @property
     def confidence(self) -> F8:
-        """How sure each task is: the mean chance of what is said of the pieces that anybody marked; 1 where nobody
-        marked any."""
+        """Mean probability of the estimated tag over the pieces that any worker marked; 1 if no worker marked any."""
         task = np.repeat(np.arange(len(self)), self.n_units)
         inside = np.minimum(self.marginal.sum(axis=1), 1.0)
         sure = np.maximum(self.marginal.max(axis=1, initial=0.0), 1 - inside)
@@ -99,33 +107,39 @@ class SpanEstimate(Estimate):
         return np.clip(np.divide(mass, size, out=np.ones(len(self)), where=size > 0), 0.0, 1.0)
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """spans (JSON), confidence, n_labels."""
+        """Return spans (JSON), confidence and n_labels."""
         texts = pl.Series("spans", as_json(self.rows, self.tags.cast(pl.String)), dtype=pl.String)
         return {"spans": texts, "confidence": self.confidence, "n_labels": n_labels}
 
     def facts(self) -> dict[str, Any]:
-        """How many spans of which tags."""
+        """Return the number of spans, in total and per tag."""
         count = np.bincount(self.tag, minlength=len(self.tags)).tolist()
         return {"spans": len(self.start), "tags": dict(zip(self.tags.cast(pl.String).to_list(), count, strict=True))}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """spans."""
+        """Return the columns of an answer."""
         return ("spans",)
 
     def size(self) -> str:
-        """How many tags there are, where spans have some."""
+        """Return the number of tags, if spans have tags."""
         return "" if self.tags.to_list() == [""] else f", {len(self.tags):,} tags"
 
     def summary(self) -> str:
-        """How many spans were found, and how sure they are."""
+        """Return the number of spans and their mean confidence."""
         n = len(self.start)
         return f"{n:,} spans" + (f", mean confidence {float(np.nanmean(self.sure)):.3f}" if n else "")
 
 
 @dataclass(frozen=True, eq=False)
-class SpanWorkers(WorkerPicture):
-    """How each worker goes with the others: f1 against the others' vote, precision and recall against the estimate
-    (unknown where they marked nothing, or there was nothing to mark), and weight, their say in the vote."""
+class SpanWorkers(WorkerSummary):
+    """Agreement of each worker with the others.
+
+    Args:
+        f1: F1 against the vote of the others.
+        precision: Precision against the estimate; NaN if the worker marked nothing.
+        recall: Recall against the estimate; NaN if there was nothing to mark.
+        weight: Weight of the worker in the vote.
+    """
 
     rules: ClassVar[Rules] = {
         "f1": ("m", "f", "skills"),
@@ -142,9 +156,9 @@ class SpanWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SpanWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Return the worker summary from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """f1, precision, recall, weight."""
+        """Return f1, precision, recall and weight."""
         return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}

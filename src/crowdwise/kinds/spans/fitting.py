@@ -1,7 +1,9 @@
-"""Votes of spans made ready for a method: the text cut into units, what every row says of them, and what is known."""
+"""Base class of the methods for spans: input checks, gold, units of the text, layers, estimates and inference."""
 
 from __future__ import annotations
 
+import json
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,7 @@ import polars as pl
 
 from ...core import method_registry as registry
 from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
+from ...core.errors import CrowdwiseWarning, DataError, ParameterError
 from ...core.intake.columns import pick
 from ...core.intake.frames import to_polars
 from ...core.method import Method
@@ -24,14 +26,13 @@ from ...core.result import Result, versions
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote, union
 from ...core.votes import Votes
-from ...evaluation.calibration import Decided, checked, wanted
+from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
 from ..classes.annotations import Annotations
 from ..classes.methods.confusion.hierarchical import Hierarchical
 from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import USUAL_WORD, Spans, extents, spans_of, word_units
+from .answers import WORD_LENGTH, Spans, detect_columns, extents, span_votes, spans_of, word_units
 from .estimate import SpanEstimate, SpanWorkers
-from .kind import span_votes, told_by
 from .maths import (
     F8,
     I8,
@@ -40,49 +41,51 @@ from .maths import (
     ChainFit,
     SpanRows,
     Units,
-    between_ends,
-    by_place,
+    agreement_by_place,
     cells,
-    covered,
-    crossed,
-    leading,
-    merged,
-    nested,
-    own_and_others,
-    pass_,
+    covered_units,
+    e_step,
+    f1_terms,
+    has_overlapping_tags,
+    leading_tag,
+    marked_lengths,
+    overlapping_pairs,
     places,
     ranges,
     runs,
-    shared,
+    select_units,
+    shared_lengths,
     shares,
     splits,
     starts,
     summed,
-    totals,
+    units_between_ends,
     viterbi,
     worker_f1,
 )
 
-# Spans of more words than this are passages; shorter ones are names and the like.
+# Spans with more words than this are passages; shorter ones are names and the like.
 LONG = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """The true spans of some tasks: a row a task, and a mask of the tasks that they are known of."""
+class GoldSpans:
+    """Known spans: one row per task, and a mask of the tasks that have gold."""
 
     rows: SpanRows
     mask: npt.NDArray[np.bool_]
 
-    def only(self, tag: int) -> Known:
-        """Those of one tag, which becomes tag 0."""
-        return Known(_flat(self.rows.only(tag)), self.mask)
+    def only(self, tag: int) -> GoldSpans:
+        """Return the spans of one tag, which becomes tag 0."""
+        return GoldSpans(_flat(self.rows.only(tag)), self.mask)
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """One layer of spans in which no two overlap. known[unit] is -1, or 0 outside and 1 + tag inside; known_state
-    is the same in the states of a chain."""
+class SpanLayer:
+    """Votes on the units of the texts, in a layer in which no two spans of an answer overlap.
+
+    gold[unit] is -1 if unknown, 0 outside and 1 + tag inside. gold_state[unit] is the same as a state of the chain.
+    """
 
     units: Units
     cells: Cells
@@ -91,73 +94,73 @@ class Work:
     weight: F8
     n_workers: int
     n_tags: int
-    known: I8
-    known_state: I8
+    gold: I8
+    gold_state: I8
     weighted: bool
 
     @cached_property
     def chain(self) -> ChainData:
-        """The same for models of sequences."""
+        """The same data for the chain models."""
         return ChainData(self.units, self.cells, self.row_offsets, self.worker, self.weight, self.n_workers,
-                         self.n_tags, self.known_state)  # fmt: skip
+                         self.n_tags, self.gold_state)  # fmt: skip
 
 
-def unit_rows(votes: Votes[Spans], known: Known | None) -> tuple[SpanRows, I8]:
-    """All spans whose ends cut the texts, and the task of each row."""
+def unit_rows(votes: Votes[Spans], gold: GoldSpans | None) -> tuple[SpanRows, I8]:
+    """Return all spans at whose ends the texts are cut, and the task of each row."""
     rows, task = votes.answers.rows, votes.task.astype(np.int64)
-    if known is None:
+    if gold is None:
         return rows, task
-    count = np.concatenate([np.diff(rows.offsets), np.diff(known.rows.offsets)])
-    both = (np.concatenate([getattr(rows, name), getattr(known.rows, name)]) for name in ("start", "end", "tag"))
-    return SpanRows(starts(count), *both), np.concatenate([task, np.arange(votes.n_tasks)])
+    count = np.concatenate([np.diff(rows.offsets), np.diff(gold.rows.offsets)])
+    arrays = (np.concatenate([getattr(rows, name), getattr(gold.rows, name)]) for name in ("start", "end", "tag"))
+    return SpanRows(starts(count), *arrays), np.concatenate([task, np.arange(votes.n_tasks)])
 
 
-def cut(votes: Votes[Spans], known: Known | None, words: bool) -> Units:
-    """The texts cut at the ends of all spans; with `words`, at the words where the text is known."""
-    ends = between_ends(*unit_rows(votes, known), votes.n_tasks, extents(votes))
+def cut_texts(votes: Votes[Spans], gold: GoldSpans | None, words: bool) -> Units:
+    """Cut the texts at the ends of all spans or, with `words`, at words where the text is known."""
+    ends = units_between_ends(*unit_rows(votes, gold), votes.n_tasks, extents(votes))
     if not words:
         return ends
-    units, told = word_units(votes)
-    return merged(ends, units, told & (np.diff(units.offsets) > 0))
+    units, has_units = word_units(votes)
+    return select_units(ends, units, has_units & (np.diff(units.offsets) > 0))
 
 
-def usual_length(votes: Votes[Spans]) -> float:
-    """The median length of a span in words: counted where the texts are known, guessed from characters elsewhere."""
+def median_length(votes: Votes[Spans]) -> float:
+    """Return the median length of a span in words, estimated from characters where the text is not known."""
     rows = votes.answers.rows
     if not len(rows.start):
         return 0.0
-    units, told = word_units(votes)
+    units, has_text = word_units(votes)
     task = votes.task.astype(np.int64)
-    some = told[task[rows.row]]
-    length = (rows.end - rows.start) / USUAL_WORD
-    if some.any():
-        first, last = covered(rows, task, units)
-        length = np.where(some, last - first, length)
+    in_text = has_text[task[rows.row]]
+    length = (rows.end - rows.start) / WORD_LENGTH
+    if in_text.any():
+        first, last = covered_units(rows, task, units)
+        length = np.where(in_text, last - first, length)
     return float(np.median(length))
 
 
 def has_all_texts(votes: Votes[Spans]) -> bool:
-    """Whether the text of every task with an answer is known."""
-    told = word_units(votes)[1]
-    return bool(told[votes.labels_per_task > 0].all()) and bool(told.any())
+    """Return whether the texts of all tasks with answers are known."""
+    has_text = word_units(votes)[1]
+    return bool(has_text[votes.labels_per_task > 0].all()) and bool(has_text.any())
 
 
-def layer(votes: Votes[Spans], units: Units, known: Known | None, tag: int | None) -> Work:
-    """All spans, or those of one tag as if there were no other."""
+def span_layer(votes: Votes[Spans], units: Units, gold: GoldSpans | None, tag: int | None) -> SpanLayer:
+    """Return the layer of all spans, or of the spans of one tag alone."""
     rows = votes.answers.rows if tag is None else _flat(votes.answers.rows.only(tag))
     n_tags = len(votes.answers.tags) if tag is None else 1
     task = votes.task.astype(np.int64)
-    told = np.full(len(units), -1, dtype=np.int64)
-    state = told.copy()
-    if known is not None:
-        true = known if tag is None else known.only(tag)
-        said = cells(true.rows, np.arange(votes.n_tasks), units)
-        sure = known.mask[units.task]
-        told[sure], state[sure] = said.tag[sure], said.label[sure]
+    gold_tag = np.full(len(units), -1, dtype=np.int64)
+    gold_state = gold_tag.copy()
+    if gold is not None:
+        layer_gold = gold if tag is None else gold.only(tag)
+        gold_cells = cells(layer_gold.rows, np.arange(votes.n_tasks), units)
+        is_gold = gold.mask[units.task]
+        gold_tag[is_gold], gold_state[is_gold] = gold_cells.tag[is_gold], gold_cells.label[is_gold]
     weight = np.ones(len(votes)) if votes.weight is None else np.asarray(votes.weight, dtype=np.float64)
-    return Work(
-        units, cells(rows, task, units), votes.task_offsets, votes.worker, weight, votes.n_workers, n_tags, told, state,
-        votes.weight is not None,
+    return SpanLayer(
+        units, cells(rows, task, units), votes.task_offsets, votes.worker, weight, votes.n_workers, n_tags, gold_tag,
+        gold_state, votes.weight is not None,
     )  # fmt: skip
 
 
@@ -166,39 +169,46 @@ def _flat(rows: SpanRows) -> SpanRows:
 
 
 # ----------------------------------------------------------------
-# From what is believed of every unit to spans with confidence, and the workers' picture.
+# From decoded units to spans with confidence and the worker summary.
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """marginal[unit, tag], the tag that each unit gets (0 outside, 1 + tag), and where a span begins though the unit
-    before has the same tag."""
+class DecodedUnits:
+    """Decoded units of a layer.
+
+    Args:
+        marginal: marginal[unit, tag], the probability of each tag.
+        tag: tag[unit], 0 outside and 1 + tag inside.
+        breaks: Units where a new span begins although the previous unit has the same tag.
+    """
 
     marginal: F8
     tag: I8
     breaks: npt.NDArray[np.bool_]
 
 
-def estimate_of(units: Units, judged: Sequence[Judged], tags: pl.Series, known: Known | None) -> SpanEstimate:
-    """Spans of all layers together; where the truth is known, it."""
+def estimate_of(units: Units, decoded: Sequence[DecodedUnits], tags: pl.Series, gold: GoldSpans | None) -> SpanEstimate:
+    """Return the spans of all layers; gold spans replace the estimates of gold tasks."""
     n_tasks = len(units.offsets) - 1
-    marginal = judged[0].marginal if len(judged) == 1 else np.concatenate([each.marginal for each in judged], axis=1)
+    marginal = (
+        decoded[0].marginal if len(decoded) == 1 else np.concatenate([layer.marginal for layer in decoded], axis=1)
+    )
     parts = []
-    for i, each in enumerate(judged):
-        first, after, tag = runs(each.tag, each.breaks, units)
-        parts.append((units.task[first], first, after, tag - 1 if len(judged) == 1 else np.full(len(first), i)))
-    task, first, after, tag = (np.concatenate(each) for each in zip(*parts, strict=True))
+    for i, layer in enumerate(decoded):
+        first, after, tag = runs(layer.tag, layer.breaks, units)
+        parts.append((units.task[first], first, after, tag - 1 if len(decoded) == 1 else np.full(len(first), i)))
+    task, first, after, tag = (np.concatenate(layer) for layer in zip(*parts, strict=True))
     sure = _mean_of(marginal, units, first, after, tag)
     start, end = units.start[first], units.end[after - 1]
-    if known is not None:
-        keep = ~known.mask[task]
-        row = known.rows.row
+    if gold is not None:
+        keep = ~gold.mask[task]
+        row = gold.rows.row
         task, start, end, tag, sure = (
             np.concatenate([a[keep], b])
-            for a, b in ((task, row), (start, known.rows.start), (end, known.rows.end), (tag, known.rows.tag),
+            for a, b in ((task, row), (start, gold.rows.start), (end, gold.rows.end), (tag, gold.rows.tag),
                          (sure, np.ones(len(row))))
         )  # fmt: skip
-        marginal = _with_known(marginal, units, known)
+        marginal = _with_gold(marginal, units, gold)
     order = np.lexsort((tag, end, start, task))
     return SpanEstimate(
         n_spans=np.bincount(task, minlength=n_tasks).astype(np.int64),
@@ -215,44 +225,48 @@ def estimate_of(units: Units, judged: Sequence[Judged], tags: pl.Series, known: 
 
 
 def _mean_of(marginal: F8, units: Units, first: I8, after: I8, tag: I8) -> F8:
-    """The mean of marginal[., tag] over the units first .. after, by their lengths."""
+    """Return the mean of marginal[., tag] over the units first .. after, weighted by their lengths."""
     length = np.maximum(units.length, 1).astype(np.float64)
     size = np.concatenate([[0.0], np.cumsum(length)])
     out = np.zeros(len(first))
     for t in np.unique(tag):
-        some = tag == t
+        has_tag = tag == t
         mass = np.concatenate([[0.0], np.cumsum(length * marginal[:, t])])
-        out[some] = (mass[after[some]] - mass[first[some]]) / (size[after[some]] - size[first[some]])
+        out[has_tag] = (mass[after[has_tag]] - mass[first[has_tag]]) / (size[after[has_tag]] - size[first[has_tag]])
     return out
 
 
-def _with_known(marginal: F8, units: Units, known: Known) -> F8:
+def _with_gold(marginal: F8, units: Units, gold: GoldSpans) -> F8:
     out = marginal.copy()
-    out[known.mask[units.task]] = 0.0
-    first, last = covered(known.rows, np.arange(len(units.offsets) - 1), units)
-    for t in np.unique(known.rows.tag):
-        some = known.rows.tag == t
-        out[ranges(first[some], (last - first)[some]), t] = 1.0
+    out[gold.mask[units.task]] = 0.0
+    first, last = covered_units(gold.rows, np.arange(len(units.offsets) - 1), units)
+    for t in np.unique(gold.rows.tag):
+        has_tag = gold.rows.tag == t
+        out[ranges(first[has_tag], (last - first)[has_tag]), t] = 1.0
     return out
 
 
-def picture_of(votes: Votes[Spans], works: Sequence[Work], estimate: SpanEstimate) -> SpanWorkers:
-    """How each worker goes with the others, and with what was found."""
+def summarize_workers(votes: Votes[Spans], layers: Sequence[SpanLayer], estimate: SpanEstimate) -> SpanWorkers:
+    """Compare each worker with the others and with the estimate."""
     m = votes.n_workers
-    parts = [own_and_others(w.cells, w.weight, w.units, w.n_tags, w.known) for w in works]
-    both, own, others = (np.sum(each, axis=0) for each in zip(*parts, strict=True))
-    f1 = worker_f1(both, own, others, votes.worker, m)
-    heard = votes.labels_per_worker > 0
-    true = estimate.rows.take(votes.task.astype(np.int64))
-    hit, said, there = (
-        summed(votes.worker, each, m)
-        for each in (shared(votes.answers.rows, true), totals(votes.answers.rows), totals(true))
+    terms = [f1_terms(layer.cells, layer.weight, layer.units, layer.n_tags, layer.gold) for layer in layers]
+    agreed, marked, marked_by_others = (np.sum(lengths, axis=0) for lengths in zip(*terms, strict=True))
+    f1 = worker_f1(agreed, marked, marked_by_others, votes.worker, m)
+    has_votes = votes.labels_per_worker > 0
+    estimated = estimate.rows.take(votes.task.astype(np.int64))
+    hit, marked_length, expected = (
+        summed(votes.worker, lengths, m)
+        for lengths in (
+            shared_lengths(votes.answers.rows, estimated),
+            marked_lengths(votes.answers.rows),
+            marked_lengths(estimated),
+        )
     )
     return SpanWorkers(
-        f1=np.where(heard, f1, np.nan),
-        precision=_over(hit, said),
-        recall=_over(hit, there),
-        weight=np.where(heard, f1**2, 0.0),
+        f1=np.where(has_votes, f1, np.nan),
+        precision=_over(hit, marked_length),
+        recall=_over(hit, expected),
+        weight=np.where(has_votes, f1**2, 0.0),
     )
 
 
@@ -260,61 +274,57 @@ def _over(a: F8, b: F8) -> F8:
     return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=b > 0).clip(0.0, 1.0))
 
 
-# ---------------------------------------------------------------- Known spans of some tasks
+# ---------------------------------------------------------------- Gold spans
 
 
 def span_truth(truth: Any) -> tuple[pl.Series, Spans]:
-    """Any way to write down truths as tasks and their spans."""
-    table = truth_table(_texts(truth), ("spans",), like=("label",))
-    found, _ = spans_of(table["spans"].to_list(), "the truth of task", table["task"].to_list())
-    return table["task"], found
+    """Return the tasks of a truth, given as a mapping or a table, and their spans."""
+    table = truth_table(_texts(truth), ("spans",), aliases=("label",))
+    spans, _ = spans_of(table["spans"].to_list(), "the truth of task", table["task"].to_list())
+    return table["task"], spans
 
 
-def span_gold(gold: Any, votes: Votes[Spans]) -> tuple[Votes[Spans], Known | None]:
-    """The votes over the tags of both, and the known spans; tasks that nobody answered are left out with a warning."""
+def span_gold(gold: Any, votes: Votes[Spans]) -> tuple[Votes[Spans], GoldSpans | None]:
+    """Return votes and gold over the union of their tags; gold tasks without answers are dropped with a warning."""
     if gold is None:
         return votes, None
-    tasks, true = span_truth(gold)
-    tags = union(votes.answers.tags, true.tags)
+    tasks, spans = span_truth(gold)
+    tags = union(votes.answers.tags, spans.tags)
     if len(tags) > 1 and not len(votes.answers.rows.start):
-        tags = true.tags
+        tags = spans.tags
     votes = replace(votes, answers=votes.answers.with_tags(tags))
-    true = true.with_tags(tags)
+    spans = spans.with_tags(tags)
     at, placed = place_gold(pl.DataFrame({"task": tasks}), votes.tasks)
     from_row = np.full(votes.n_tasks, -1, dtype=np.int64)
     from_row[at[placed]] = np.flatnonzero(placed)
     mask = from_row >= 0
-    part = true.rows.take(from_row[mask])
+    part = spans.rows.take(from_row[mask])
     count = np.zeros(votes.n_tasks, dtype=np.int64)
     count[mask] = np.diff(part.offsets)
-    return votes, Known(SpanRows(starts(count), part.start, part.end, part.tag), mask)
+    return votes, GoldSpans(SpanRows(starts(count), part.start, part.end, part.tag), mask)
 
 
 def _texts(truth: Any) -> Any:
-    """Lists of spans in a mapping as JSON: a table has one type a column."""
-    import json
-    from collections.abc import Mapping
-
+    """Return a mapping with lists of spans encoded as JSON, since a table column has one type."""
     if not isinstance(truth, Mapping):
         return truth
     return {task: spans if isinstance(spans, str) else json.dumps(spans) for task, spans in truth.items()}
 
 
 # ----------------------------------------------------------------
-# What every method for spans shares: checks, gold, layers of tags that overlap, spans with confidence, the Result.
+# The base class of the methods.
 
-BASE_F8 = npt.NDArray[np.float64]
 Arrays = Mapping[str, npt.NDArray[Any]]
-# Arrays of what was learnt whose first axis is the workers begin like this.
+# Prefix of the names of fitted arrays whose first axis is the worker.
 BY_WORKER = "worker_"
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
-    """What a method has learnt of one layer, and how it got there; `reason` says what it chose, where it did."""
+class LayerFit:
+    """Fitted arrays of one layer with their convergence; `reason` explains the choice of a method that has several."""
 
     arrays: dict[str, npt.NDArray[Any]]
-    trace: BASE_F8 = field(default_factory=lambda: np.empty(0))
+    trace: F8 = field(default_factory=lambda: np.empty(0))
     n_iter: int = 0
     converged: bool = True
     reason: str = ""
@@ -322,7 +332,11 @@ class Learnt:
 
 @dataclass(frozen=True, kw_only=True)
 class SpanAggregator(Method):
-    """A method for spans: `learn` of a layer what its workers are like, and `judge` the layer by that."""
+    """Base class of the methods for spans.
+
+    `fit_layer` fits the workers of a layer, and `decode_layer` estimates its units from the fitted arrays. If spans of
+    different tags overlap in some answer, each tag has its own layer; otherwise there is one layer.
+    """
 
     takes: ClassVar[str] = "spans"
 
@@ -336,223 +350,258 @@ class SpanAggregator(Method):
         callback: Callback | None = None,  # noqa: ARG002
         calibrate: bool | None = None,
     ) -> Result:
-        """Spans with confidence of these votes, or of a table task, worker, spans.
+        """Estimate the spans of each task and the quality of the workers.
 
-        `gold` is the known answer of some tasks (a mapping or a table task, spans): it stays put and teaches.
-        `calibrate` corrects the confidence by gold; the default method does so unless it is False.
+        Args:
+            votes: Votes, or a table with the columns task, worker, spans.
+            gold: Known spans of some tasks, as a mapping or a table with the columns task, spans. They are held fixed
+                and inform the worker estimates.
+            prior: Not supported by methods for spans.
+            n_shards: Ignored.
+            callback: Ignored.
+            calibrate: Whether to calibrate the confidence on gold. None: only the default method does.
+
+        Returns:
+            The result, with a `SpanEstimate` and a `SpanWorkers`.
+
+        Raises:
+            DataError: If the votes are not spans, or units="words" is used without texts.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
-        given = as_spans(votes)
-        votes, known = span_gold(gold, given)
+        original = as_spans(votes)
+        votes, gold_spans = span_gold(gold, original)
         words = self.by_words(votes)
-        units = cut(votes, known, words)
-        works = [layer(votes, units, known, tag) for tag in layers_of(votes, known)]
-        learnt = [self.learn(work, votes) for work in works]
-        judged = [self.judge(work, each.arrays) for work, each in zip(works, learnt, strict=True)]
-        self.warn_unless_settled(all(each.converged for each in learnt), max(each.n_iter for each in learnt))
-        result = self._result(votes, known, units, works, learnt, judged, words)
-        return checked(self, result, given, gold) if wanted(self, gold, calibrate) else result
+        units = cut_texts(votes, gold_spans, words)
+        layers = [span_layer(votes, units, gold_spans, tag) for tag in layer_tags(votes, gold_spans)]
+        fits = [self.fit_layer(layer, votes) for layer in layers]
+        decoded = [self.decode_layer(layer, fit.arrays) for layer, fit in zip(layers, fits, strict=True)]
+        self.warn_unless_settled(all(fit.converged for fit in fits), max(fit.n_iter for fit in fits))
+        result = self._result(votes, gold_spans, units, layers, fits, decoded, words)
+        return checked(self, result, original, gold) if wanted(self, gold, calibrate) else result
 
     def by_words(self, votes: Votes[Spans]) -> bool:  # noqa: ARG002
-        """Whether texts are cut at words; else at the ends of all spans."""
+        """Return whether texts are cut at words; otherwise they are cut at the ends of all spans."""
         return False
 
     @abstractmethod
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:
-        """What the workers are like."""
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:
+        """Fit the workers of a layer."""
 
     @abstractmethod
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """What a layer's rows say of its units, by workers who are like that."""
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Estimate the units of a layer from the fitted arrays."""
 
     def _result(
         self,
         votes: Votes[Spans],
-        known: Known | None,
+        gold: GoldSpans | None,
         units: Units,
-        works: list[Work],
-        learnt: list[Learnt],
-        judged: list[Judged],
+        layers: list[SpanLayer],
+        fits: list[LayerFit],
+        decoded: list[DecodedUnits],
         words: bool,
     ) -> Result:
-        estimate = estimate_of(units, judged, votes.answers.tags, known)
-        extra: dict[str, Any] = {"units": "words" if words else "ends", "layers": len(works)}
-        if learnt[0].reason:
-            extra["reason"] = learnt[0].reason
-        for i, each in enumerate(learnt):
-            extra |= {f"{i}.{name}": value for name, value in each.arrays.items()}
-        only = learnt[0] if len(learnt) == 1 else None
+        estimate = estimate_of(units, decoded, votes.answers.tags, gold)
+        extra: dict[str, Any] = {"units": "words" if words else "ends", "layers": len(layers)}
+        if fits[0].reason:
+            extra["reason"] = fits[0].reason
+        for i, fit in enumerate(fits):
+            extra |= {f"{i}.{name}": value for name, value in fit.arrays.items()}
+        single = fits[0] if len(fits) == 1 else None
         return Result(
             method=self.name,
             params=self.params(),
             tasks=votes.tasks,
             workers=votes.workers,
             estimate=estimate,
-            picture=picture_of(votes, works, estimate),
+            worker_summary=summarize_workers(votes, layers, estimate),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
-            gold=None if known is None else known.mask.copy(),
-            trace=np.empty(0) if only is None else only.trace,
-            stage=np.zeros(0 if only is None else len(only.trace), dtype=np.int64),
-            n_iter=max(each.n_iter for each in learnt),
-            converged=all(each.converged for each in learnt),
+            gold=None if gold is None else gold.mask.copy(),
+            trace=np.empty(0) if single is None else single.trace,
+            stage=np.zeros(0 if single is None else len(single.trace), dtype=np.int64),
+            n_iter=max(fit.n_iter for fit in fits),
+            converged=all(fit.converged for fit in fits),
             extra=extra,
             versions=versions(),
         )
 
 
-def layers_of(votes: Votes[Spans], known: Known | None) -> list[int | None]:
-    """[None] for one layer; the tags where spans of different tags overlap in some answer."""
-    over = bool(nested(votes.answers.rows).any()) or (known is not None and bool(nested(known.rows).any()))
-    return list(range(len(votes.answers.tags))) if over else [None]
+def layer_tags(votes: Votes[Spans], gold: GoldSpans | None) -> list[int | None]:
+    """Return [None] for a single layer, or all tags if spans of different tags overlap in some answer."""
+    overlap = bool(has_overlapping_tags(votes.answers.rows).any()) or (
+        gold is not None and bool(has_overlapping_tags(gold.rows).any())
+    )
+    return list(range(len(votes.answers.tags))) if overlap else [None]
 
 
-def cut_by_words(units: str, votes: Votes[Spans]) -> bool:
-    """What the parameter `units` means for these votes: words, where texts are known and spans are short."""
+def use_words(units: str, votes: Votes[Spans]) -> bool:
+    """Return whether to cut texts at words; "auto" does if all texts are known and spans are short."""
     if units != "auto":
         if units == "words" and not has_all_texts(votes):
             raise DataError(
-                "units=words needs the text of every task: give it with --about-tasks FILE (columns task, text), or "
-                "say units=ends"
+                "units=words needs the text of every task: pass --about-tasks FILE (columns task, text), or use "
+                "units=ends"
             )
         return units == "words"
 
-    return has_all_texts(votes) and usual_length(votes) <= LONG
+    return has_all_texts(votes) and median_length(votes) <= LONG
 
 
 def as_spans(votes: Any) -> Votes[Spans]:
-    """Votes of spans as they are, a table task, worker, spans as votes; anything else is told how to be read."""
+    """Return votes of spans; a table with the columns task, worker, spans is converted.
+
+    Raises:
+        DataError: If the votes are of another kind or not votes at all.
+    """
     if isinstance(votes, Votes):
         if isinstance(votes.answers, Spans):
             return votes
         raise DataError(
-            f"spans are needed, got {votes.kind.people}; read the file with kind='spans' (--kind spans), or take a "
-            "method for these"
+            f"spans are needed, got {votes.kind.display_name}; read the file with kind='spans' (--kind spans), or use "
+            "a method for them"
         )
     if isinstance(votes, str | Path):
         raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
     if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.span_votes(task, worker, spans)")
+        raise DataError("votes are needed; three columns go through cw.spans.span_votes(task, worker, spans)")
     frame = to_polars(votes)
-    wanted = ("task", "worker", "spans")
-    picked, _ = pick(frame, dict(told_by(frame.columns) or {}), "the frame", (), wanted)
-    made = span_votes(picked.pop("task"), picked.pop("worker"), picked.pop("spans"), **picked)
+    roles = ("task", "worker", "spans")
+    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), roles)
+    converted = span_votes(picked.pop("task"), picked.pop("worker"), picked.pop("spans"), **picked)
     if "text" in frame.columns:
         texts = pl.DataFrame({"task": frame[frame.columns[0]] if "task" not in frame.columns else frame["task"],
                               "text": frame["text"]})  # fmt: skip
-        made = made.about(tasks=texts.unique("task", maintain_order=True))
-    return made
+        converted = converted.about(tasks=texts.unique("task", maintain_order=True))
+    return converted
 
 
 # ----------------------------------------------------------------
-# What methods that see a text as a chain share: learning, judging by what was learnt, and decoding.
+# Decoding, and checks of the chain models.
 
-# Numbers in the table of workers above which a fit would not be worth the memory.
-LARGEST = 150_000_000
+# Maximum number of entries in the tables of the workers.
+MAX_TABLE_SIZE = 150_000_000
 
 
-def refuse_too_large(name: str, work: Work, previous: bool) -> None:
-    """One line where the workers' tables would be too large."""
-    k = 1 + 2 * work.n_tags
-    size = work.n_workers * k ** (3 if previous else 2)
-    if size > LARGEST:
+def refuse_too_large(name: str, layer: SpanLayer, previous: bool) -> None:
+    """Raise a ParameterError if the tables of the workers would be too large."""
+    k = 1 + 2 * layer.n_tags
+    size = layer.n_workers * k ** (3 if previous else 2)
+    if size > MAX_TABLE_SIZE:
         raise ParameterError(
-            f"{name} would need a table of {size:,} numbers for {work.n_workers:,} workers and {work.n_tags:,} tags; "
-            "take token_dawid_skene or span_vote"
+            f"{name} would need a table of {size:,} numbers for {layer.n_workers:,} workers and {layer.n_tags:,} tags; "
+            "use token_dawid_skene or span_vote"
         )
 
 
-def arrays_of(found: ChainFit) -> dict[str, np.ndarray]:
-    """What is kept of a fit."""
-    return {f"{BY_WORKER}a": found.a, "start": found.start, "move": found.move}
+def arrays_of(chain: ChainFit) -> dict[str, np.ndarray]:
+    """Return the arrays of a fitted chain that are stored in the result."""
+    return {f"{BY_WORKER}a": chain.a, "start": chain.start, "move": chain.move}
 
 
-def posterior(work: Work, arrays: Arrays) -> F8:
-    """q[unit, state] by what was learnt."""
-    q = np.zeros((len(work.units), 1 + 2 * work.n_tags))
+def posterior(layer: SpanLayer, arrays: Arrays) -> F8:
+    """Return the posterior q[unit, state] under the fitted arrays."""
+    q = np.zeros((len(layer.units), 1 + 2 * layer.n_tags))
     log_a = np.log(np.maximum(arrays[f"{BY_WORKER}a"], 1e-300))
-    pass_(work.chain, log_a, np.asarray(arrays["start"]), np.asarray(arrays["move"]), q)
-    silent = np.repeat(np.diff(work.row_offsets) == 0, np.diff(work.units.offsets)) & (work.known < 0)
-    q[silent] = np.eye(q.shape[1])[0]
+    e_step(layer.chain, log_a, np.asarray(arrays["start"]), np.asarray(arrays["move"]), q)
+    unanswered = np.repeat(np.diff(layer.row_offsets) == 0, np.diff(layer.units.offsets)) & (layer.gold < 0)
+    q[unanswered] = np.eye(q.shape[1])[0]
     return q
 
 
-def decoded(units: Units, q: F8, n_tags: int) -> Judged:
-    """The path with most of the posterior on it among those that never do what is forbidden."""
+def decoded(units: Units, q: F8, n_tags: int) -> DecodedUnits:
+    """Return the allowed path with the highest posterior sum."""
     k = 1 + 2 * n_tags
     path = viterbi(units, q, np.zeros(k), np.zeros((k, k)), n_tags)
-    return of_path(q, path)
+    return from_path(q, path)
 
 
-def decoded_inside_first(units: Units, q: F8, n_tags: int) -> Judged:
-    """Marked where all tags together have more than half, as in a vote; which tag, and where spans begin, by the best
-    path. A place that two tags share is then not lost to neither."""
+def decoded_inside_first(units: Units, q: F8, n_tags: int) -> DecodedUnits:
+    """Mark units where all tags together have more than half, as in a vote; the best path decides tags and beginnings.
+
+    A unit on which two tags share the majority is therefore still marked.
+    """
     k = 1 + 2 * n_tags
     score = q.copy()
     score[:, 1:] += np.where(q[:, :1] < 0.5, 1.0, -1.0)
-    return of_path(q, viterbi(units, score, np.zeros(k), np.zeros((k, k)), n_tags))
+    return from_path(q, viterbi(units, score, np.zeros(k), np.zeros((k, k)), n_tags))
 
 
-def of_path(q: F8, path: I8) -> Judged:
-    """States as tags, begins and marginals of tags."""
-    return Judged(q[:, 1::2] + q[:, 2::2], (path + 1) // 2, path % 2 == 1)
+def from_path(q: F8, path: I8) -> DecodedUnits:
+    """Return the tags, beginnings and tag marginals of a path of states."""
+    return DecodedUnits(q[:, 1::2] + q[:, 2::2], (path + 1) // 2, path % 2 == 1)
 
 
 # ----------------------------------------------------------------
-# Spans as decisions: one is right where a known span has its ends and its tag.
+# Estimates and gold as answers, to measure distances between them.
 
-DECISIONS_F8 = npt.NDArray[np.float64]
-DECISIONS_I8 = npt.NDArray[np.int64]
+
+def estimated_answers(votes: Votes[Spans], result: Result) -> Spans:  # noqa: ARG001
+    """Return the estimated spans as one answer per task."""
+    estimate = _estimate(result)
+    return Spans(estimate.rows, estimate.tags.cast(pl.String))
+
+
+def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[npt.NDArray[np.int64], Spans]:
+    """Return the codes of the gold tasks and their spans."""
+    names, spans = span_truth(gold)
+    task, is_gold = lookup(votes.tasks, names)
+    return task[is_gold].astype(np.int64), spans.take(np.flatnonzero(is_gold))
+
+
+# ----------------------------------------------------------------
+# Spans as decisions: a span is correct if a gold span has the same ends and the same tag.
+
 Mask = npt.NDArray[np.bool_]
 
 
-def decided() -> Decided:
-    """What is right or wrong."""
-    return Decided("spans", "with the ends and the tag of a known span", _spans, _right, _apply)
+def decisions() -> DecisionHooks:
+    """Return how spans are judged right or wrong."""
+    return DecisionHooks("spans", "with the ends and the tag of a known span", _spans, _right, _apply)
 
 
-def _own(result: Result) -> SpanEstimate:
+def _estimate(result: Result) -> SpanEstimate:
     assert isinstance(result.estimate, SpanEstimate)
     return result.estimate
 
 
-def _spans(result: Result) -> tuple[DECISIONS_I8, DECISIONS_F8]:
-    own = _own(result)
-    return np.repeat(np.arange(len(own)), own.n_spans), own.sure
+def _spans(result: Result) -> tuple[I8, F8]:
+    estimate = _estimate(result)
+    return np.repeat(np.arange(len(estimate)), estimate.n_spans), estimate.sure
 
 
-def _right(votes: Votes[Spans], result: Result, gold: Any) -> DECISIONS_F8:
-    own = _own(result)
-    names, true = span_truth(gold)
+def _right(votes: Votes[Spans], result: Result, gold: Any) -> F8:
+    estimate = _estimate(result)
+    names, truth = span_truth(gold)
     at, placed = place_gold(pl.DataFrame({"task": names}), votes.tasks)
     rows = np.flatnonzero(placed)
     task = at[rows].astype(np.int64)
-    tags = union(own.tags.cast(pl.String), true.tags.cast(pl.String))
-    mine = Spans(own.rows, own.tags.cast(pl.String)).with_tags(tags).rows.take(task)
-    theirs = true.with_tags(tags).rows.take(rows)
-    _, a, b, _ = crossed(mine, theirs)
-    equal = (mine.start[a] == theirs.start[b]) & (mine.end[a] == theirs.end[b])
-    hit = np.zeros(len(mine.start))
+    tags = union(estimate.tags.cast(pl.String), truth.tags.cast(pl.String))
+    estimated = Spans(estimate.rows, estimate.tags.cast(pl.String)).with_tags(tags).rows.take(task)
+    expected = truth.with_tags(tags).rows.take(rows)
+    _, a, b, _ = overlapping_pairs(estimated, expected)
+    equal = (estimated.start[a] == expected.start[b]) & (estimated.end[a] == expected.end[b])
+    hit = np.zeros(len(estimated.start))
     hit[a[equal]] = 1.0
-    out = np.full(len(own.start), np.nan)
-    out[ranges(own.rows.offsets[:-1][task], own.n_spans[task])] = hit
+    out = np.full(len(estimate.start), np.nan)
+    out[ranges(estimate.rows.offsets[:-1][task], estimate.n_spans[task])] = hit
     return out
 
 
-def _apply(estimate: SpanEstimate, learnt: GoldCalibration, kept: Mask, parts: Any) -> SpanEstimate:
+def _apply(estimate: SpanEstimate, calibration: GoldCalibration, keep: Mask, parts: Any) -> SpanEstimate:
     del parts
     task = np.repeat(np.arange(len(estimate)), estimate.n_spans)
-    return replace(estimate, sure=np.where(kept[task], estimate.sure, learnt.of(estimate.sure)))
+    return replace(estimate, sure=np.where(keep[task], estimate.sure, calibration.of(estimate.sure)))
 
 
 # ----------------------------------------------------------------
-# What a fit of spans has learnt, ready to judge other answers of the same workers.
+# Spans of new tasks by the same workers, with all estimates held fixed.
 
 
 @dataclass(frozen=True, eq=False)
 class SpanModel(Model[Votes[Spans]]):
-    """The method, what it learnt of each layer, and the tags; votes have the workers of the fit, by code."""
+    """A fitted method: the arrays of each layer and the tags. Votes must use the worker codes of the fit."""
 
     method: Any
     layers: tuple[dict[str, npt.NDArray[Any]], ...]
@@ -560,60 +609,60 @@ class SpanModel(Model[Votes[Spans]]):
     words: bool
 
     def posterior(self, votes: Votes[Spans]) -> SpanEstimate:
-        """The spans of every task."""
-        tags, known = lookup(self.tags, votes.answers.tags)
+        """Return the spans of each task."""
+        tags, is_known = lookup(self.tags, votes.answers.tags)
         used = np.zeros(len(votes.answers.tags), dtype=bool)
         used[votes.answers.rows.tag] = True
-        if not known[used].all():
-            strange = votes.answers.tags.filter(pl.Series(used & ~known))
-            raise DataError(f"tags {quote(strange)} were not there when {self.method.name} was fitted; fit again")
+        if not is_known[used].all():
+            unknown = votes.answers.tags.filter(pl.Series(used & ~is_known))
+            raise DataError(f"{self.method.name} was fitted without the tags {quote(unknown)}; fit again with them")
         rows = replace(votes.answers.rows, tag=tags.astype(np.int64)[votes.answers.rows.tag])
         votes = replace(votes, answers=Spans(rows, self.tags))
-        wanted: list[int | None] = [None] if len(self.layers) == 1 else list(range(len(self.tags)))
-        if len(self.layers) == 1 and layers_of(votes, None) != [None]:
-            raise DataError("spans of different tags overlap here, and did not where the method was fitted; fit again")
-        units = cut(votes, None, self.words)
-        works = [layer(votes, units, None, tag) for tag in wanted]
-        judged = [self.method.judge(work, arrays) for work, arrays in zip(works, self.layers, strict=True)]
-        return estimate_of(units, judged, self.tags, None)
+        tags_of_layers: list[int | None] = [None] if len(self.layers) == 1 else list(range(len(self.tags)))
+        if len(self.layers) == 1 and layer_tags(votes, None) != [None]:
+            raise DataError("spans of different tags overlap here, but did not in the votes of the fit; fit again")
+        units = cut_texts(votes, None, self.words)
+        layers = [span_layer(votes, units, None, tag) for tag in tags_of_layers]
+        decoded = [self.method.decode_layer(layer, arrays) for layer, arrays in zip(layers, self.layers, strict=True)]
+        return estimate_of(units, decoded, self.tags, None)
 
 
 def model_of(result: Result) -> SpanModel:
-    """The model behind a result."""
+    """Return the fitted model of a result."""
     estimate = result.estimate
     assert isinstance(estimate, SpanEstimate)
-    known = {name: value for name, value in result.params.items() if name in _fields(result.method)}
+    params = {name: value for name, value in result.params.items() if name in _fields(result.method)}
     layers: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(int(result.extra.get("layers", 1)))]
     for name, value in result.extra.items():
-        at, dot, own = name.partition(".")
-        if dot and at.isdigit() and int(at) < len(layers) and isinstance(value, np.ndarray):
-            layers[int(at)][own] = value
+        index, dot, array = name.partition(".")
+        if dot and index.isdigit() and int(index) < len(layers) and isinstance(value, np.ndarray):
+            layers[int(index)][array] = value
     if not all(layers):
-        raise DataError(f"what {result.method} has learnt is not in this result; fit again")
+        raise DataError(f"this result does not hold the fitted arrays of {result.method}; fit again")
     words = result.extra.get("units") == "words"
-    return SpanModel(registry.method(result.method, **known), tuple(layers), estimate.tags.cast(pl.String), words)
+    return SpanModel(registry.method(result.method, **params), tuple(layers), estimate.tags.cast(pl.String), words)
 
 
 def infer(result: Result, votes: Votes[Spans], unknown_workers: Policy) -> Result:
-    """What the same workers' answers say of other tasks."""
-    old, known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, known, unknown_workers)
+    """Estimate the spans of new tasks by the fitted workers of a result."""
+    old, is_known = lookup(result.workers, votes.workers)
+    refuse_strangers(result, votes.workers, is_known, unknown_workers)
     model = result.model
     assert isinstance(model, SpanModel)
-    index = np.where(known, old, len(result.workers))
-    widened = [{n: _with_average(n, v, result.labels_per_worker) for n, v in each.items()} for each in model.layers]
+    index = np.where(is_known, old, len(result.workers))
+    widened = [{n: _with_average(n, v, result.labels_per_worker) for n, v in arrays.items()} for arrays in model.layers]
     model = replace(model, layers=tuple(widened))
     workers = pl.concat([result.workers.cast(pl.String), pl.Series([""], dtype=pl.String)])
-    judged = replace(votes, worker=index[votes.worker].astype(np.int32), workers=workers)
-    estimate = model.posterior(judged)
-    own = replace(votes, answers=votes.answers.with_tags(estimate.tags))
-    works = [layer(own, cut(own, None, False), None, tag) for tag in layers_of(own, None)]
+    coded = replace(votes, worker=index[votes.worker].astype(np.int32), workers=workers)
+    estimate = model.posterior(coded)
+    retagged = replace(votes, answers=votes.answers.with_tags(estimate.tags))
+    layers = [span_layer(retagged, cut_texts(retagged, None, False), None, tag) for tag in layer_tags(retagged, None)]
     return replace(
         result,
         tasks=votes.tasks,
         workers=votes.workers,
         estimate=estimate,
-        picture=picture_of(own, works, estimate),
+        worker_summary=summarize_workers(retagged, layers, estimate),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         gold=None,
@@ -626,117 +675,117 @@ def _fields(method: str) -> set[str]:
 
 
 def _with_average(name: str, value: npt.NDArray[Any], labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """One worker more, the average of the others by their answers."""
+    """Append an average worker, weighted by the workers' numbers of answers."""
     if not name.startswith(BY_WORKER):
         return value
     return np.concatenate([value, np.average(value, axis=0, weights=np.maximum(labels, 1e-9))[None]])
 
 
 # ----------------------------------------------------------------
-# Dawid-Skene on single units: what each is, apart from its neighbours.
+# Dawid-Skene on single units.
 
-# What is said of a unit: its tag, or its state in a chain (begin and inside apart).
-Said = Literal["tags", "states"]
+# Labels of a unit: its tag, or its state in a chain, which distinguishes begin and inside.
+LabelSet = Literal["tags", "states"]
 
 
-def unit_annotations(work: Work, said: Said) -> Annotations:
-    """Every cell as an annotation of its unit."""
-    label = work.cells.tag if said == "tags" else work.cells.label
-    k = 1 + work.n_tags if said == "tags" else 1 + 2 * work.n_tags
-    order = np.argsort(work.cells.unit, kind="stable")
-    row = work.cells.row[order]
+def unit_annotations(layer: SpanLayer, labels: LabelSet) -> Annotations:
+    """Return every cell as a label of its unit."""
+    label = layer.cells.tag if labels == "tags" else layer.cells.label
+    k = 1 + layer.n_tags if labels == "tags" else 1 + 2 * layer.n_tags
+    order = np.argsort(layer.cells.unit, kind="stable")
+    row = layer.cells.row[order]
     return Annotations(
-        work.cells.unit[order].astype(np.int32),
-        work.worker[row],
+        layer.cells.unit[order].astype(np.int32),
+        layer.worker[row],
         label[order].astype(np.int32),
-        tasks=pl.Series("task", np.arange(len(work.units))),
-        workers=pl.Series("worker", np.arange(work.n_workers)),
+        tasks=pl.Series("task", np.arange(len(layer.units))),
+        workers=pl.Series("worker", np.arange(layer.n_workers)),
         classes=pl.Series("label", np.arange(k)),
-        weight=work.weight[row] if work.weighted else None,
+        weight=layer.weight[row] if layer.weighted else None,
     )
 
 
-def learn_confusions(work: Work, said: Said, max_iter: int) -> tuple[F8, F8, F8, int, bool]:
-    """(confusion[worker, true, said], prior[true], trace, rounds, settled)."""
-    k = 1 + work.n_tags if said == "tags" else 1 + 2 * work.n_tags
-    votes = unit_annotations(work, said)
-    known = work.known if said == "tags" else work.known_state
+def fit_confusions(layer: SpanLayer, labels: LabelSet, max_iter: int) -> tuple[F8, F8, F8, int, bool]:
+    """Return (confusion[worker, true, observed], prior[true], trace, iterations, converged)."""
+    k = 1 + layer.n_tags if labels == "tags" else 1 + 2 * layer.n_tags
+    votes = unit_annotations(layer, labels)
+    gold_label = layer.gold if labels == "tags" else layer.gold_state
     if not len(votes):
-        return np.full((work.n_workers, k, k), 1 / k), np.full(k, 1 / k), np.empty(0), 0, True
+        return np.full((layer.n_workers, k, k), 1 / k), np.full(k, 1 / k), np.empty(0), 0, True
     gold = None
-    if (known >= 0).any():
-        told = np.flatnonzero(known >= 0)
-        gold = pl.DataFrame({"task": told, "label": known[told]})
-    import warnings
-
-    from ...core.errors import CrowdwiseWarning
-
+    if (gold_label >= 0).any():
+        units = np.flatnonzero(gold_label >= 0)
+        gold = pl.DataFrame({"task": units, "label": gold_label[units]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)
-        found = Hierarchical(max_iter=max_iter).fit(votes, gold=gold)
-    assert found.confusion is not None
-    return found.confusion, found.class_prior, found.trace, found.n_iter, found.converged
+        result = Hierarchical(max_iter=max_iter).fit(votes, gold=gold)
+    assert result.confusion is not None
+    return result.confusion, result.class_prior, result.trace, result.n_iter, result.converged
 
 
-def unit_posterior(work: Work, said: Said, confusion: F8, prior: F8) -> F8:
-    """p[unit, true] by workers with these confusions."""
+def unit_posterior(layer: SpanLayer, labels: LabelSet, confusion: F8, prior: F8) -> F8:
+    """Return the posterior p[unit, true] given the confusion matrices."""
     k = len(prior)
-    label = work.cells.tag if said == "tags" else work.cells.label
-    known = work.known if said == "tags" else work.known_state
+    label = layer.cells.tag if labels == "tags" else layer.cells.label
+    gold_label = layer.gold if labels == "tags" else layer.gold_state
     log_a = np.log(np.maximum(confusion, 1e-12))
-    worker = work.worker[work.cells.row]
-    weight = work.weight[work.cells.row]
-    out = np.empty((len(work.units), k))
+    worker = layer.worker[layer.cells.row]
+    weight = layer.weight[layer.cells.row]
+    out = np.empty((len(layer.units), k))
     for j in range(k):
-        out[:, j] = np.bincount(work.cells.unit, weights=weight * log_a[worker, j, label], minlength=len(out))
+        out[:, j] = np.bincount(layer.cells.unit, weights=weight * log_a[worker, j, label], minlength=len(out))
     out += np.log(np.maximum(prior, 1e-12))
     out -= out.max(axis=1, keepdims=True, initial=-np.inf)
     np.exp(out, out=out)
     out /= out.sum(axis=1, keepdims=True)
-    silent = np.bincount(work.cells.unit, minlength=len(out)) == 0
-    out[silent] = np.eye(k)[0]  # nobody has read it: nothing is marked
-    told = known >= 0
-    out[told] = np.eye(k)[known[told]]
+    unanswered = np.bincount(layer.cells.unit, minlength=len(out)) == 0
+    out[unanswered] = np.eye(k)[0]  # without answers nothing is marked
+    is_gold = gold_label >= 0
+    out[is_gold] = np.eye(k)[gold_label[is_gold]]
     return out
 
 
 # ----------------------------------------------------------------
-# The vote on every unit, by workers' weights, and those weights.
+# The weighted vote on units, and the weights of the workers.
 
-# Rounds in which workers are judged by a vote in which the others weigh what they are worth.
+# Rounds in which workers are scored against the weighted vote of the others.
 ROUNDS = 4
 
 
-def weighted_shares(work: Work, weight: F8) -> F8:
-    """share[unit, 0 outside / 1 + tag] of the vote; certainty where the truth is known."""
-    share = shares(work.cells, work.weight * weight[work.worker], len(work.units), work.n_tags)
-    told = work.known >= 0
-    share[told] = np.eye(work.n_tags + 1)[work.known[told]]
+def weighted_shares(layer: SpanLayer, weight: F8) -> F8:
+    """Return share[unit, 0 outside / 1 + tag] of the weighted vote; 0 or 1 on gold units."""
+    share = shares(layer.cells, layer.weight * weight[layer.worker], len(layer.units), layer.n_tags)
+    is_gold = layer.gold >= 0
+    share[is_gold] = np.eye(layer.n_tags + 1)[layer.gold[is_gold]]
     return share
 
 
-def voted(work: Work, weight: F8, cut: float, seed: int) -> Judged:
-    """Marked where the tags together have more than `cut`, with the tag that has most; `seed` breaks ties."""
-    share = weighted_shares(work, weight)
+def vote_units(layer: SpanLayer, weight: F8, threshold: float, seed: int) -> DecodedUnits:
+    """Mark units where all tags together have more than `threshold`, with the leading tag; `seed` breaks ties."""
+    share = weighted_shares(layer, weight)
     inside = share[:, 1:].sum(axis=1)
-    tag = np.where(inside > cut + 1e-9, 1 + leading(share[:, 1:], work.units.task, seed), 0).astype(np.int64)
-    return Judged(share[:, 1:], tag, split_places(work, weight))
+    tag = np.where(inside > threshold + 1e-9, 1 + leading_tag(share[:, 1:], layer.units.task, seed), 0).astype(np.int64)
+    return DecodedUnits(share[:, 1:], tag, split_places(layer, weight))
 
 
-def split_places(work: Work, weight: F8) -> np.ndarray:
-    """Units where more than half of those who mark them begin a span."""
-    return np.asarray(splits(work.cells, work.weight * weight[work.worker], len(work.units)) > 0.5)
+def split_places(layer: SpanLayer, weight: F8) -> np.ndarray:
+    """Return the units where more than half of the workers who mark them begin a span."""
+    return np.asarray(splits(layer.cells, layer.weight * weight[layer.worker], len(layer.units)) > 0.5)
 
 
-def weights_by_f1(work: Work, power: float) -> tuple[F8, F8]:
-    """(weight, F1)[worker] after a few rounds: F1 against the vote of the others, each with their own weight, less what
-    the place in the text alone explains."""
-    weight, where = np.ones(work.n_workers), places(work.units)
+def weights_by_f1(layer: SpanLayer, power: float) -> tuple[F8, F8]:
+    """Return (weight, F1)[worker] after a few rounds.
+
+    F1 is measured against the weighted vote of the others, less the agreement explained by position in the text.
+    """
+    weight, positions = np.ones(layer.n_workers), places(layer.units)
     for _ in range(ROUNDS):
-        each = work.weight * weight[work.worker]
-        both, own, others = own_and_others(work.cells, each, work.units, work.n_tags, work.known)
-        chance = by_place(work.cells, each, work.units, work.n_tags, work.worker, work.n_workers, own > 0, work.known,
-                          where)  # fmt: skip
-        f1 = worker_f1(both, own, others, work.worker, work.n_workers, chance)
+        row_weight = layer.weight * weight[layer.worker]
+        agreed, marked, marked_by_others = f1_terms(layer.cells, row_weight, layer.units, layer.n_tags, layer.gold)
+        chance = agreement_by_place(
+            layer.cells, row_weight, layer.units, layer.n_tags, layer.worker, layer.n_workers, marked > 0, layer.gold,
+            positions,
+        )  # fmt: skip
+        f1 = worker_f1(agreed, marked, marked_by_others, layer.worker, layer.n_workers, chance)
         weight = np.maximum(f1, 1e-6) ** power
     return weight, f1

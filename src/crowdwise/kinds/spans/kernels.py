@@ -1,7 +1,7 @@
-"""The chain over the units of a text in numba: evidence of the rows, forward-backward, expected counts, best path.
+"""Numba kernels for the chain over the units of a text: forward-backward, expected counts, best path.
 
-Cells of a task lie together (rows are sorted by task), so one sweep does all for a task while it is in the cache.
-Probabilities are scaled at every step; the scales' logarithms add up to the likelihood.
+The cells of a task are contiguous (rows are sorted by task), so one sweep handles a task while it is in the cache.
+Probabilities are scaled at every step; the logarithms of the scales add up to the log-likelihood.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, move, known, weight, q, counts, first,
+def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, move, gold, weight, q, counts, first,
           steps, lo, hi):  # fmt: skip
-    """E-step of tasks lo .. hi and the statistics of its posterior; returns the log-likelihood.
+    """Run the E-step for tasks lo .. hi, accumulate its statistics and return the log-likelihood.
 
-    log_a[worker, previous, label, state]: `previous` has one entry (each label by itself) or one for each label.
-    start[state], move[state, state]; known[unit] is a state or -1. Adds to counts (like log_a), first[state] and
-    steps[state, state] (which is still to be multiplied by `move`).
+    log_a[worker, previous, label, state]: `previous` has one entry (labels are independent) or one for each label.
+    start[state], move[state, state]; gold[unit] is a state or -1. Adds to counts (like log_a), first[state] and
+    steps[state, state] (still to be multiplied by `move`).
     """
     K = start.size
     P = log_a.shape[1]
@@ -36,18 +36,18 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
         for r in range(row_offsets[t], row_offsets[t + 1]):
             w, previous, x = worker[r], 0, weight[r]
             for i in range(n):
-                said = label[cell_offsets[r] + i]
-                a = log_a[w, previous, said]
+                y = label[cell_offsets[r] + i]
+                a = log_a[w, previous, y]
                 s = q[u0 + i]
                 for k in range(K):
                     s[k] += x * a[k]
                 if P > 1:
-                    previous = said
+                    previous = y
         scale = np.empty(n)
-        ahead = np.empty((n, K))
+        forward = np.empty((n, K))
         for i in range(n):
             s = q[u0 + i]
-            g = known[u0 + i]
+            g = gold[u0 + i]
             top = s[g] if g >= 0 else s.max()
             total += top
             for k in range(K):
@@ -55,28 +55,28 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
             norm = 0.0
             if i == 0:
                 for k in range(K):
-                    ahead[i, k] = start[k] * s[k]
-                    norm += ahead[i, k]
+                    forward[i, k] = start[k] * s[k]
+                    norm += forward[i, k]
             else:
                 for k in range(K):
-                    ahead[i, k] = 0.0
+                    forward[i, k] = 0.0
                 for j in range(K):
-                    f = ahead[i - 1, j]
+                    f = forward[i - 1, j]
                     if f > 0.0:
                         for k in range(K):
-                            ahead[i, k] += f * move[j, k]
+                            forward[i, k] += f * move[j, k]
                 for k in range(K):
-                    ahead[i, k] *= s[k]
-                    norm += ahead[i, k]
-            if norm < 1e-300:  # no way leads here: begin again
+                    forward[i, k] *= s[k]
+                    norm += forward[i, k]
+            if norm < 1e-300:  # unreachable: restart the chain here
                 norm = 0.0
                 for k in range(K):
-                    ahead[i, k] = s[k] + 1e-300
-                    norm += ahead[i, k]
+                    forward[i, k] = s[k] + 1e-300
+                    norm += forward[i, k]
             total += log(norm)
             scale[i] = norm
             for k in range(K):
-                ahead[i, k] /= norm
+                forward[i, k] /= norm
         for k in range(K):
             b[k] = 1.0
         for i in range(n - 1, -1, -1):
@@ -85,7 +85,7 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
                 for k in range(K):
                     h[k] = s[k] * b[k] / scale[i]
                 for j in range(K):
-                    f = ahead[i - 1, j]
+                    f = forward[i - 1, j]
                     x = 0.0
                     for k in range(K):
                         steps[j, k] += f * h[k]
@@ -93,7 +93,7 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
                     e[j] = x
             norm = 0.0
             for k in range(K):
-                s[k] = ahead[i, k] * b[k]
+                s[k] = forward[i, k] * b[k]
                 norm += s[k]
             for k in range(K):
                 s[k] /= norm
@@ -105,19 +105,19 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
         for r in range(row_offsets[t], row_offsets[t + 1]):
             w, previous, x = worker[r], 0, weight[r]
             for i in range(n):
-                said = label[cell_offsets[r] + i]
-                c = counts[w, previous, said]
+                y = label[cell_offsets[r] + i]
+                c = counts[w, previous, y]
                 s = q[u0 + i]
                 for k in range(K):
                     c[k] += x * s[k]
                 if P > 1:
-                    previous = said
+                    previous = y
     return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def gather(unit_offsets, row_offsets, cell_offsets, worker, label, weight, q, counts):
-    """Only the counts of a given posterior."""
+    """Add up the counts under a given posterior."""
     P, K = counts.shape[1], counts.shape[3]
     for t in range(unit_offsets.size - 1):
         u0 = unit_offsets[t]
@@ -125,16 +125,16 @@ def gather(unit_offsets, row_offsets, cell_offsets, worker, label, weight, q, co
         for r in range(row_offsets[t], row_offsets[t + 1]):
             w, previous, x = worker[r], 0, weight[r]
             for i in range(n):
-                said = label[cell_offsets[r] + i]
+                y = label[cell_offsets[r] + i]
                 for k in range(K):
-                    counts[w, previous, said, k] += x * q[u0 + i, k]
+                    counts[w, previous, y, k] += x * q[u0 + i, k]
                 if P > 1:
-                    previous = said
+                    previous = y
 
 
 @njit(cache=True, nogil=True)
 def best_path(unit_offsets, score, start, move, out):
-    """The path of each task with the highest sum of score[unit, state], start and move (minus infinity: forbidden)."""
+    """Find the path of each task with the highest sum of score[unit, state], start and move (-inf: forbidden)."""
     K = start.size
     for t in range(unit_offsets.size - 1):
         u0 = unit_offsets[t]

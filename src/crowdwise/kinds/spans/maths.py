@@ -1,4 +1,4 @@
-"""Spans of rows in flat arrays, and what they have in common: all by sorting and searching, no loop over rows."""
+"""Spans in flat arrays, units of texts, chain models and votes, all without loops over rows."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ...stats.ties import STREAM, winners
 
 I8 = npt.NDArray[np.int64]
 F8 = npt.NDArray[np.float64]
-# Positions beyond this are no positions in a text.
+# Upper bound of positions in a text.
 FARTHEST = 2**40
 
 
 @dataclass(frozen=True, eq=False)
 class SpanRows:
-    """The spans of row r are offsets[r] .. offsets[r + 1] of start, end (exclusive) and tag, in this order sorted.
+    """Spans of rows: row r has offsets[r] .. offsets[r + 1] of start, end (exclusive) and tag, sorted by these.
 
-    In one row no two spans of one tag overlap; they may touch, and spans of different tags may overlap.
+    Spans of one row and tag do not overlap, but may touch. Spans of different tags may overlap.
     """
 
     offsets: I8
@@ -35,29 +35,29 @@ class SpanRows:
 
     @property
     def row(self) -> I8:
-        """The row of every span."""
+        """Row of each span."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def take(self, rows: I8) -> SpanRows:
-        """The spans of these rows, in this order."""
+        """Return the spans of these rows, in this order."""
         count = np.diff(self.offsets)[rows]
         pick = ranges(self.offsets[:-1][rows], count)
         return SpanRows(starts(count), self.start[pick], self.end[pick], self.tag[pick])
 
     def only(self, tag: int) -> SpanRows:
-        """The same rows with the spans of one tag."""
+        """Return the same rows with the spans of one tag only."""
         keep = self.tag == tag
         count = np.bincount(self.row[keep], minlength=len(self))
         return SpanRows(starts(count), self.start[keep], self.end[keep], self.tag[keep])
 
 
 def starts(count: I8) -> I8:
-    """Offsets of runs of these lengths: 0, c0, c0 + c1, ..."""
+    """Return the offsets of runs of these lengths: 0, c0, c0 + c1, ..."""
     return np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
 
 
 def ranges(first: I8, count: I8) -> I8:
-    """first[0], first[0] + 1, ... (count[0] of them), then those of first[1], and so on."""
+    """Return first[0], first[0] + 1, ... (count[0] numbers), then those from first[1] on, and so on."""
     if not len(count):
         return np.empty(0, dtype=np.int64)
     begins = starts(count)
@@ -65,9 +65,9 @@ def ranges(first: I8, count: I8) -> I8:
 
 
 def span_rows(row: I8, start: I8, end: I8, tag: I8, n_rows: int) -> tuple[SpanRows, int]:
-    """Spans in any order as rows; those of one row and tag that overlap become one. How many vanished by that?"""
+    """Return spans in any order as rows with overlapping spans of one row and tag merged, and the number of merges."""
     order = np.lexsort((end, start, tag, row))
-    row, start, end, tag = (np.asarray(each, dtype=np.int64)[order] for each in (row, start, end, tag))
+    row, start, end, tag = (np.asarray(column, dtype=np.int64)[order] for column in (row, start, end, tag))
     if len(row):
         group = np.concatenate([[0], np.cumsum((np.diff(row) != 0) | (np.diff(tag) != 0))])
         furthest = np.maximum.accumulate(group * FARTHEST + end) - group * FARTHEST
@@ -83,12 +83,12 @@ def span_rows(row: I8, start: I8, end: I8, tag: I8, n_rows: int) -> tuple[SpanRo
 
 
 def summed(group: npt.NDArray[Any], values: F8, n: int) -> F8:
-    """The sum of the values of each group."""
+    """Return the sum of the values of each group."""
     return np.asarray(np.bincount(group, weights=values, minlength=n), dtype=np.float64)
 
 
-def nested(rows: SpanRows) -> npt.NDArray[np.bool_]:
-    """Rows in which spans of different tags overlap."""
+def has_overlapping_tags(rows: SpanRows) -> npt.NDArray[np.bool_]:
+    """Return the rows in which spans of different tags overlap."""
     row = rows.row
     out = np.zeros(len(rows), dtype=bool)
     if len(row) > 1:
@@ -98,51 +98,53 @@ def nested(rows: SpanRows) -> npt.NDArray[np.bool_]:
     return out
 
 
-def totals(rows: SpanRows) -> F8:
-    """How much of the text each row marks, a place with two tags counted twice."""
+def marked_lengths(rows: SpanRows) -> F8:
+    """Return the length of text that each row marks; positions with two tags count twice."""
     return summed(rows.row, (rows.end - rows.start).astype(np.float64), len(rows))
 
 
-def crossed(a: SpanRows, b: SpanRows) -> tuple[I8, I8, I8, I8]:
-    """Every pair of a span of row r of `a` and a span of row r of `b` that share a tag: (row, place in a, place in b,
-    how much of the text is in both), only where that is more than nothing."""
+def overlapping_pairs(a: SpanRows, b: SpanRows) -> tuple[I8, I8, I8, I8]:
+    """Return (row, index in a, index in b, common length) of the spans of row r of `a` and of `b` that overlap.
+
+    Only pairs with the same tag count.
+    """
     n_a, n_b = np.diff(a.offsets), np.diff(b.offsets)
     row = np.repeat(np.arange(len(a)), n_a * n_b)
-    mine = np.repeat(np.arange(len(a.start)), np.repeat(n_b, n_a))
-    theirs = ranges(np.repeat(b.offsets[:-1], n_a), np.repeat(n_b, n_a))
-    both = np.minimum(a.end[mine], b.end[theirs]) - np.maximum(a.start[mine], b.start[theirs])
-    use = (both > 0) & (a.tag[mine] == b.tag[theirs])
-    return row[use], mine[use], theirs[use], both[use]
+    in_a = np.repeat(np.arange(len(a.start)), np.repeat(n_b, n_a))
+    in_b = ranges(np.repeat(b.offsets[:-1], n_a), np.repeat(n_b, n_a))
+    length = np.minimum(a.end[in_a], b.end[in_b]) - np.maximum(a.start[in_a], b.start[in_b])
+    overlaps = (length > 0) & (a.tag[in_a] == b.tag[in_b])
+    return row[overlaps], in_a[overlaps], in_b[overlaps], length[overlaps]
 
 
-def shared(a: SpanRows, b: SpanRows) -> F8:
-    """How much of the text row r of both marks with the same tag."""
-    row, _, _, both = crossed(a, b)
-    return summed(row, both.astype(np.float64), len(a))
+def shared_lengths(a: SpanRows, b: SpanRows) -> F8:
+    """Return the length of text that row r of both marks with the same tag."""
+    row, _, _, length = overlapping_pairs(a, b)
+    return summed(row, length.astype(np.float64), len(a))
 
 
-def apart(rows: SpanRows, i: I8, j: I8, block: int = 200_000) -> F8:
-    """1 - F1 of what rows i and j mark, tags included; 0 where both mark nothing."""
+def f1_distance(rows: SpanRows, i: I8, j: I8, block: int = 200_000) -> F8:
+    """Return 1 - F1 of the text that rows i and j mark with the same tag; 0 if both mark nothing."""
     out = np.empty(len(i))
-    size = totals(rows)
+    size = marked_lengths(rows)
     for lo in range(0, len(i), block):
         a, b = i[lo : lo + block], j[lo : lo + block]
         total = size[a] + size[b]
-        both = 2 * shared(rows.take(a), rows.take(b))
-        out[lo : lo + block] = 1 - np.divide(both, total, out=np.ones(len(a)), where=total > 0)
+        agreed = 2 * shared_lengths(rows.take(a), rows.take(b))
+        out[lo : lo + block] = 1 - np.divide(agreed, total, out=np.ones(len(a)), where=total > 0)
     return out
 
 
 # ----------------------------------------------------------------
-# Units: the pieces that a text is cut into (words, or what lies between the ends of all spans), and every row's say.
-# A row says of every unit of its task: 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside one.
+# Units are the pieces into which a text is cut: words, or the pieces between the ends of all spans. A row labels every
+# unit of its task: 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside a span.
 
 I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of task t are offsets[t] .. offsets[t + 1] of start and end (exclusive), in the order of the text."""
+    """Units of texts: those of task t are offsets[t] .. offsets[t + 1] of start and end (exclusive), in text order."""
 
     offsets: I8
     start: I8
@@ -153,18 +155,18 @@ class Units:
 
     @property
     def task(self) -> I8:
-        """The task of every unit."""
+        """Task of each unit."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     @property
     def length(self) -> I8:
-        """How much of the text each is."""
+        """Length of each unit."""
         return self.end - self.start
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What rows say of the units of their tasks: those of row r are offsets[r] .. offsets[r + 1] of label."""
+    """Labels that rows give to the units of their tasks: those of row r are offsets[r] .. offsets[r + 1] of label."""
 
     offsets: I8
     unit: I8
@@ -173,84 +175,91 @@ class Cells:
 
     @property
     def tag(self) -> I4:
-        """0 outside, 1 + tag inside."""
+        """Tag of each cell: 0 outside, 1 + tag inside."""
         return ((self.label + 1) // 2).astype(np.int32)
 
     @property
     def begins(self) -> npt.NDArray[np.bool_]:
-        """Where a span of the row begins."""
+        """Whether a span of the row begins in each cell."""
         return np.asarray(self.label % 2 == 1)
 
 
-def between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Units:
-    """Units between all ends of a task's spans, from 0 to its extent: no row ends inside one."""
-    of = task[rows.row]
-    keys = np.concatenate([of * FARTHEST + rows.start, of * FARTHEST + rows.end])
-    every = np.arange(n_tasks) * FARTHEST
-    keys = np.unique(np.concatenate([keys, every, every + np.maximum(extent, 0)]))
-    where, place = keys // FARTHEST, keys % FARTHEST
-    same = np.diff(where) == 0
-    count = np.bincount(where[:-1][same], minlength=n_tasks)
+def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Units:
+    """Cut each task at all ends of its spans, from 0 to its extent, so that no span ends inside a unit."""
+    span_task = task[rows.row]
+    keys = np.concatenate([span_task * FARTHEST + rows.start, span_task * FARTHEST + rows.end])
+    task_keys = np.arange(n_tasks) * FARTHEST
+    keys = np.unique(np.concatenate([keys, task_keys, task_keys + np.maximum(extent, 0)]))
+    task_of_key, place = keys // FARTHEST, keys % FARTHEST
+    same = np.diff(task_of_key) == 0
+    count = np.bincount(task_of_key[:-1][same], minlength=n_tasks)
     return Units(starts(count), place[:-1][same], place[1:][same])
 
 
-def merged(a: Units, b: Units, take_b: npt.NDArray[np.bool_]) -> Units:
-    """Units of `b` for the tasks in the mask, of `a` for the others."""
+def select_units(a: Units, b: Units, take_b: npt.NDArray[np.bool_]) -> Units:
+    """Return the units of `b` for the tasks in the mask, and of `a` for the others."""
     n_a, n_b = np.diff(a.offsets), np.diff(b.offsets)
     count = np.where(take_b, n_b, n_a)
     first = np.where(take_b, len(a) + b.offsets[:-1], a.offsets[:-1])
     pick = ranges(first, count)
-    both = [np.concatenate([x, y])[pick] for x, y in ((a.start, b.start), (a.end, b.end))]
-    return Units(starts(count), both[0], both[1])
+    ends = [np.concatenate([x, y])[pick] for x, y in ((a.start, b.start), (a.end, b.end))]
+    return Units(starts(count), ends[0], ends[1])
 
 
-def covered(rows: SpanRows, task: I8, units: Units) -> tuple[I8, I8]:
-    """First unit of every span and the one after its last: those with their middle in it, or the one it begins in."""
-    of = task[rows.row]
+def covered_units(rows: SpanRows, task: I8, units: Units) -> tuple[I8, I8]:
+    """Return the first unit of each span and the one after its last.
+
+    A span covers the units whose middle lies in it or, if there are none, the unit in which it begins.
+    """
+    span_task = task[rows.row]
     middle = units.task * FARTHEST + units.start + units.end - 1
-    first = np.searchsorted(middle, of * FARTHEST + 2 * rows.start)
-    last = np.searchsorted(middle, of * FARTHEST + 2 * rows.end - 1, side="right")
+    first = np.searchsorted(middle, span_task * FARTHEST + 2 * rows.start)
+    last = np.searchsorted(middle, span_task * FARTHEST + 2 * rows.end - 1, side="right")
     thin = last <= first
     if thin.any():
         begin = units.task * FARTHEST + units.start
-        at = np.searchsorted(begin, of[thin] * FARTHEST + rows.start[thin], side="right") - 1
-        at = np.clip(at, units.offsets[of[thin]], np.maximum(units.offsets[of[thin] + 1] - 1, units.offsets[of[thin]]))
+        at = np.searchsorted(begin, span_task[thin] * FARTHEST + rows.start[thin], side="right") - 1
+        at = np.clip(
+            at,
+            units.offsets[span_task[thin]],
+            np.maximum(units.offsets[span_task[thin] + 1] - 1, units.offsets[span_task[thin]]),
+        )
         first[thin] = at
-        last[thin] = np.minimum(at + 1, units.offsets[of[thin] + 1])
+        last[thin] = np.minimum(at + 1, units.offsets[span_task[thin] + 1])
     return first, last
 
 
 def cells(rows: SpanRows, task: I8, units: Units) -> Cells:
-    """What every row says of every unit of its task; where two spans of a row claim a unit, the later one has it."""
+    """Return the label that each row gives to each unit of its task; of two spans in a unit the later one counts."""
     count = np.diff(units.offsets)[task]
     offsets = starts(count)
     unit = ranges(units.offsets[:-1][task], count)
     row = np.repeat(np.arange(len(rows)), count)
     label = np.zeros(offsets[-1], dtype=np.int32)
-    first, last = covered(rows, task, units)
+    first, last = covered_units(rows, task, units)
     span_row = rows.row
     place = offsets[:-1][span_row] - units.offsets[:-1][task[span_row]]
     n = last - first
     label[ranges(first + place, n)] = np.repeat(2 + 2 * rows.tag, n)
-    some = n > 0
-    label[(first + place)[some]] = 1 + 2 * rows.tag[some]
+    is_covered = n > 0
+    label[(first + place)[is_covered]] = 1 + 2 * rows.tag[is_covered]
     return Cells(offsets, unit, row, label)
 
 
 # ----------------------------------------------------------------
-# Chains: a hidden label for every unit of a text, in order, and workers who repeat it with errors.
-# States and labels are 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside one. A span cannot go on that has
-# not begun: outside → inside, and inside of another tag than before, never happen.
+# Chains: a hidden label for every unit of a text, in order, and workers who report it with errors.
+# States and labels are 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside a span. A span cannot continue
+# without having begun: the transitions from outside to inside, and to inside of another tag, are impossible.
 #
 #     z_1 ~ start,  z_i | z_{i-1} ~ move[z_{i-1}],  y_wi | z_i = k ~ A[w, previous, ., k]
 #
-# `previous` is nothing (HMM-Crowd) or the worker's own label one unit earlier (BSC-seq). Fitted by EM with
-# pseudo-counts, or by variational Bayes with Dirichlet priors on everything.
+# `previous` is constant (HMM-Crowd) or the worker's own label of the previous unit (BSC-seq). Fitted by EM with
+# pseudo-counts, or by variational Bayes with Dirichlet priors.
 
 
 @dataclass(frozen=True, eq=False)
 class ChainData:
-    """Tasks as chains of units, rows sorted by task, and what the rows say; known[unit] is a state or -1."""
+    """Tasks as chains of units, with the labels of the rows, sorted by task. gold[unit] is a state or -1."""
 
     units: Units
     cells: Cells
@@ -259,18 +268,18 @@ class ChainData:
     weight: F8
     n_workers: int
     n_tags: int
-    known: I8
+    gold: I8
 
     @property
     def n_states(self) -> int:
-        """Outside, and begin and inside of every tag."""
+        """Number of states: outside, and begin and inside of each tag."""
         return 1 + 2 * self.n_tags
 
 
 @dataclass(frozen=True, eq=False)
 class ChainFit:
-    """What was learnt: a[worker, previous, label, state], start[state], move[state, state] as probabilities, the
-    posterior q[unit, state], and the objective of each round."""
+    """Fitted chain: probabilities a[worker, previous, label, state], start[state] and move[state, state], the posterior
+    q[unit, state], and the objective of each iteration."""
 
     a: F8
     start: F8
@@ -281,7 +290,7 @@ class ChainFit:
 
 
 def allowed(n_tags: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """(start[state], move[state, state]): what may come first, and what after what."""
+    """Return (start[state], move[state, state]): which states may come first, and which transitions are possible."""
     k = 1 + 2 * n_tags
     state = np.arange(k)
     inside = (state > 0) & (state % 2 == 0)
@@ -290,31 +299,31 @@ def allowed(n_tags: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     return ~inside, move
 
 
-def pass_(data: ChainData, log_a: F8, start: F8, move: F8, q: F8) -> tuple[float, F8, F8, F8]:
-    """(log-likelihood, counts like log_a, first[state], steps[state, state]); the posterior is written into q."""
+def e_step(data: ChainData, log_a: F8, start: F8, move: F8, q: F8) -> tuple[float, F8, F8, F8]:
+    """Return (log-likelihood, counts like log_a, first[state], steps[state, state]) and write the posterior into q."""
     from .kernels import sweep
 
     counts, first, steps = np.zeros_like(log_a), np.zeros_like(start), np.zeros_like(move)
     total = sweep(
         data.units.offsets, data.row_offsets, data.cells.offsets, data.worker, data.cells.label, log_a, start, move,
-        data.known, data.weight, q, counts, first, steps, 0, len(data.units.offsets) - 1,
+        data.gold, data.weight, q, counts, first, steps, 0, len(data.units.offsets) - 1,
     )  # fmt: skip
     return float(total), counts, first, steps * move
 
 
 def shares_of_states(data: ChainData, pseudo: float = 0.1) -> F8:
-    """The start of every fit: how often each label was said of a unit, a little of every other mixed in."""
+    """Return the initial posterior: the shares of the labels of each unit, smoothed by `pseudo`."""
     k, n = data.n_states, len(data.units)
     cell = data.cells.unit * k + data.cells.label
     q = summed(cell, data.weight[data.cells.row], n * k).reshape(n, k) + pseudo / k
     q /= np.maximum(q.sum(axis=1, keepdims=True), 1e-300)
-    told = data.known >= 0
-    q[told] = np.eye(k)[data.known[told]]
+    is_gold = data.gold >= 0
+    q[is_gold] = np.eye(k)[data.gold[is_gold]]
     return np.asarray(q)
 
 
 def counts_of(data: ChainData, q: F8, previous: bool) -> F8:
-    """counts[worker, previous, label, state] of a posterior."""
+    """Return counts[worker, previous, label, state] under a posterior."""
     from .kernels import gather
 
     k = data.n_states
@@ -324,16 +333,16 @@ def counts_of(data: ChainData, q: F8, previous: bool) -> F8:
     return counts
 
 
-# (counts, first, steps) -> the tables that the E-step takes, and what the objective adds to the log-likelihood.
+# (counts, first, steps) -> the tables of the E-step, and the term that the objective adds to the log-likelihood.
 Step = Callable[[F8, F8, F8], tuple[F8, F8, F8, float]]
 
 
 def fit(
     data: ChainData, step: Step, *, previous: bool, max_iter: int, tol: float, start: F8 | None = None
 ) -> tuple[F8, F8, F8, F8, F8, bool]:
-    """Rounds until no posterior moves by more than tol: (posterior, counts, first, steps, trace, settled).
+    """Iterate until no posterior changes by more than tol: (posterior, counts, first, steps, trace, converged).
 
-    `start` is the posterior to begin with, shares of the labels unless given.
+    `start` is the initial posterior, by default the shares of the labels.
     """
     q = shares_of_states(data) if start is None else start.copy()
     counts = counts_of(data, q, previous)
@@ -345,18 +354,18 @@ def fit(
     after = np.flatnonzero(inner)
     steps = q[after - 1].T @ q[after]
     trace: list[float] = []
-    settled = False
-    while len(trace) < max_iter and not settled:
+    converged = False
+    while len(trace) < max_iter and not converged:
         log_a, begin_with, move, extra = step(counts, first, steps)
         before = q.copy()
-        loglik, counts, first, steps = pass_(data, log_a, begin_with, move, q)
+        loglik, counts, first, steps = e_step(data, log_a, begin_with, move, q)
         trace.append(loglik + extra)
-        settled = float(np.abs(q - before).max(initial=0.0)) <= tol
-    return q, counts, first, steps, np.array(trace), settled
+        converged = float(np.abs(q - before).max(initial=0.0)) <= tol
+    return q, counts, first, steps, np.array(trace), converged
 
 
 def viterbi(units: Units, score: F8, start: F8, move: F8, n_tags: int) -> I8:
-    """The likeliest path that never does what is forbidden; start and move are logarithms."""
+    """Return the most probable path of possible transitions; start and move are logarithms."""
     from .kernels import best_path
 
     first, then = allowed(n_tags)
@@ -368,7 +377,7 @@ def viterbi(units: Units, score: F8, start: F8, move: F8, n_tags: int) -> I8:
 
 
 # ----------------------------------------------------------------
-# The two models of a chain: HMM-Crowd by EM with pseudo-counts, BSC-seq by variational Bayes.
+# The two chain models: HMM-Crowd by EM with pseudo-counts, BSC-seq by variational Bayes.
 
 Mask = npt.NDArray[np.bool_]
 
@@ -376,7 +385,7 @@ Mask = npt.NDArray[np.bool_]
 def hmm_crowd(
     data: ChainData, *, smoothing: float, learn_moves: bool, max_iter: int, tol: float, start: F8 | None = None
 ) -> ChainFit:
-    """EM for a confusion matrix of each worker over a chain; with fixed uniform moves it is Dawid-Skene."""
+    """Fit a chain with a confusion matrix per worker by EM; with fixed uniform transitions it is Dawid-Skene."""
     k = data.n_states
     first, then = allowed(data.n_tags)
     if not learn_moves:
@@ -394,17 +403,17 @@ def hmm_crowd(
             prior += smoothing * float(np.log(begin[first]).sum() + np.log(move[then]).sum())
         return log_a, begin, move, prior
 
-    found = fit(data, step, previous=False, max_iter=max_iter, tol=tol, start=start)
-    q, counts, begins, steps, trace, settled = found
+    fitted = fit(data, step, previous=False, max_iter=max_iter, tol=tol, start=start)
+    q, counts, begins, steps, trace, converged = fitted
     log_a, begin, move, _ = step(counts, begins, steps)
-    return ChainFit(np.exp(log_a), begin, move, q, trace, settled)
+    return ChainFit(np.exp(log_a), begin, move, q, trace, converged)
 
 
 def bsc(data: ChainData, *, prior: float, prior_right: float, max_iter: int, tol: float) -> ChainFit:
-    """Variational Bayes for workers whose label depends on the true one and on their own label before it.
+    """Fit, by variational Bayes, workers whose label depends on the true label and on their previous label.
 
-    `prior` pseudo-counts stand in every allowed cell, `prior_right` more where label and truth agree. A worker's own
-    label cannot be forbidden, as people do what they do; what the hidden chain may not do has no mass.
+    `prior` is the pseudo-count of every cell; `prior_right` is added where label and truth agree. Workers may give any
+    sequence of labels; only the hidden chain is restricted to possible transitions.
     """
     k = data.n_states
     first, then = allowed(data.n_tags)
@@ -418,10 +427,10 @@ def bsc(data: ChainData, *, prior: float, prior_right: float, max_iter: int, tol
         move, kl_move = _moves(steps, then, prior)
         return log_a, start, move, -(kl + kl_start + kl_move)
 
-    q, counts, begins, steps, trace, settled = fit(data, step, previous=True, max_iter=max_iter, tol=tol)
+    q, counts, begins, steps, trace, converged = fit(data, step, previous=True, max_iter=max_iter, tol=tol)
     alpha = base + counts
     start, move = (_normal(np.where(ok, c + prior, 0.0)) for ok, c in ((first, begins), (then, steps)))
-    return ChainFit(alpha / alpha.sum(axis=2, keepdims=True), start, move, q, trace, settled)
+    return ChainFit(alpha / alpha.sum(axis=2, keepdims=True), start, move, q, trace, converged)
 
 
 def _normal(table: F8) -> F8:
@@ -429,7 +438,7 @@ def _normal(table: F8) -> F8:
 
 
 def _moves(counts: F8, ok: Mask, prior: float) -> tuple[F8, float]:
-    """exp E log of moves under their Dirichlet over what is allowed, and its divergence from the prior."""
+    """Return exp E log of the transitions under their Dirichlet posterior, and its divergence from the prior."""
     out, kl = np.zeros(ok.shape), 0.0
     for row in np.ndindex(ok.shape[:-1]):
         may = ok[row]
@@ -440,15 +449,15 @@ def _moves(counts: F8, ok: Mask, prior: float) -> tuple[F8, float]:
 
 
 # ----------------------------------------------------------------
-# Votes on every unit, and how far each worker goes with the others.
+# Votes on units, and the F1 of each worker against the others.
 
-# Rows' worth of the crowd's own figures that stand beside each worker's in their F1.
-PSEUDO = 1.0
+# Weight of the crowd's mean in the F1 of each worker, in rows.
+PSEUDO_ROWS = 1.0
 _BLOCK = 1_000_000
 
 
 def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
-    """share[unit, 0 outside / 1 + tag]: of the weight of all who answered its task; nobody's weight is outside."""
+    """Return share[unit, 0 outside / 1 + tag] of the weight of all answers; units without answers are outside."""
     k = n_tags + 1
     cell = cells.unit * k + cells.tag
     total = summed(cell, weight[cells.row], n_units * k).reshape(n_units, k)
@@ -459,7 +468,7 @@ def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
 
 
 def splits(cells: Cells, weight: F8, n_units: int) -> F8:
-    """Of those who mark a unit, the share for whom a span begins there."""
+    """Return, for each unit, the share of those who mark it for whom a span begins there."""
     inside = cells.label > 0
     w = weight[cells.row[inside]]
     marked = summed(cells.unit[inside], w, n_units)
@@ -467,73 +476,81 @@ def splits(cells: Cells, weight: F8, n_units: int) -> F8:
     return np.asarray(np.divide(begun, marked, out=np.zeros(n_units), where=marked > 0))
 
 
-def own_and_others(cells: Cells, weight: F8, units: Units, n_tags: int, known: I8 | None = None) -> tuple[F8, F8, F8]:
-    """(both, own, others)[row]: what a row marks that the others mark too, what it marks, what the others mark.
+def f1_terms(cells: Cells, weight: F8, units: Units, n_tags: int, gold: I8 | None = None) -> tuple[F8, F8, F8]:
+    """Return (agreed, marked, marked by others)[row]: lengths of text marked by both, by the row, and by the others.
 
-    The others' mark is their vote: the units that more than half of their weight marks, and its most frequent tag.
-    Where known[unit] is not -1, the truth stands in their place.
+    The others mark the units that more than half of their weight marks, with its most frequent tag. Where gold[unit] is
+    not -1, gold is used instead of their vote.
     """
     k, n = n_tags + 1, len(cells.offsets) - 1
     tag = cells.tag
     total = summed(cells.unit * k + tag, weight[cells.row], len(units) * k).reshape(len(units), k)
     parts = np.empty((3, len(tag)))
-    for lo in range(0, len(tag), _BLOCK):  # a table of all cells and tags may not fit into memory
-        some = slice(lo, lo + _BLOCK)
-        parts[:, some] = _cell_parts(total, cells.unit[some], tag[some], weight[cells.row[some]], units, known)
-    both, own, others = (summed(cells.row, part, n) for part in parts)
-    return both, own, others
+    for lo in range(0, len(tag), _BLOCK):  # in blocks, as a table of all cells and tags may not fit into memory
+        block = slice(lo, lo + _BLOCK)
+        parts[:, block] = _cell_parts(total, cells.unit[block], tag[block], weight[cells.row[block]], units, gold)
+    agreed, marked, marked_by_others = (summed(cells.row, part, n) for part in parts)
+    return agreed, marked, marked_by_others
 
 
 def voted_credit(total: F8) -> F8:
-    """credit[unit, tag] of a vote on total[unit, 0 outside / 1 + tag]: 1 where more than half of the weight is inside
-    and this tag has most of it. Tags that are tied share the credit, so that their names do not matter."""
-    heard = total.sum(axis=1)
-    inside = (total[:, 1:].sum(axis=1) > 0.5 * heard + 1e-12) & (heard > 1e-12)
+    """Return credit[unit, tag] of a vote on total[unit, 0 outside / 1 + tag].
+
+    It is 1 if more than half of the weight is inside and this tag has most of it. Tied tags share the credit, so that
+    the order of their names does not matter.
+    """
+    n_votes = total.sum(axis=1)
+    inside = (total[:, 1:].sum(axis=1) > 0.5 * n_votes + 1e-12) & (n_votes > 1e-12)
     tied = total[:, 1:] >= total[:, 1:].max(axis=1, keepdims=True, initial=0.0) - 1e-12
     return np.asarray(inside[:, None] * tied / np.maximum(tied.sum(axis=1, keepdims=True), 1))
 
 
 def _cell_parts(
-    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: Units, known: I8 | None
+    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: Units, gold: I8 | None
 ) -> tuple[F8, F8, F8]:
-    """How much of the text of each cell is marked by both, by its row, by the others."""
-    rest = total[unit]  # cell, tag
+    """Return the length of each cell that is marked by both, by its row, and by the others."""
+    others = total[unit]  # cell, tag
     place = np.arange(len(tag))
-    rest[place, tag] -= weight
-    heard = rest.sum(axis=1)
-    credit = voted_credit(rest)
+    others[place, tag] -= weight
+    n_others = others.sum(axis=1)
+    credit = voted_credit(others)
     inside = credit.any(axis=1)
     agree = np.where(tag > 0, credit[place, np.maximum(tag - 1, 0)], 0.0)
-    alone = heard <= 1e-12  # nobody else answered
-    if known is not None:
-        told = known[unit]
-        agree = np.where(told >= 0, (tag > 0) & (told == tag), agree)
-        inside = np.where(told >= 0, told > 0, inside)
-        alone &= told < 0
-    size = np.where(alone, 0.0, units.length[unit].astype(np.float64))
+    unscored = n_others <= 1e-12  # no other answers
+    if gold is not None:
+        gold_tag = gold[unit]
+        agree = np.where(gold_tag >= 0, (tag > 0) & (gold_tag == tag), agree)
+        inside = np.where(gold_tag >= 0, gold_tag > 0, inside)
+        unscored &= gold_tag < 0
+    size = np.where(unscored, 0.0, units.length[unit].astype(np.float64))
     return size * agree, size * (tag > 0), size * inside
 
 
 def worker_f1(
-    both: F8, own: F8, others: F8, worker: npt.NDArray[np.int32], n_workers: int, chance: F8 | None = None
+    agreed: F8,
+    marked: F8,
+    marked_by_others: F8,
+    worker: npt.NDArray[np.int32],
+    n_workers: int,
+    chance: F8 | None = None,
 ) -> F8:
-    """F1 of each worker against the others, pooled over their rows, with one row of the crowd's own beside them.
+    """Return the F1 of each worker against the others, pooled over the worker's rows and shrunk to the crowd's F1.
 
-    chance[worker], where given, is how much of `both` is no merit: it is taken off what was found and what could be.
+    chance[worker] is the agreement to subtract from both numerator and denominator.
     """
-    hit, size = (summed(worker, w, n_workers) for w in (2 * both, own + others))
+    hit, size = (summed(worker, lengths, n_workers) for lengths in (2 * agreed, marked + marked_by_others))
     if chance is not None:
         hit, size = hit - 2 * chance, size - 2 * chance
     total = float(size.sum())
     if total <= 0:
         return np.ones(n_workers)
     crowd = max(float(hit.sum()), 0.0) / total
-    some = PSEUDO * total / max(int((own + others > 0).sum()), 1)
-    return np.asarray(np.clip((hit + some * crowd) / np.maximum(size + some, some), 0.0, 1.0))
+    pseudo = PSEUDO_ROWS * total / max(int((marked + marked_by_others > 0).sum()), 1)
+    return np.asarray(np.clip((hit + pseudo * crowd) / np.maximum(size + pseudo, pseudo), 0.0, 1.0))
 
 
 def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, I8]:
-    """(first unit, unit after the last, tag) of runs of one tag (0: outside) within a task, cut also at `breaks`."""
+    """Return (first unit, unit after the last, tag) of the runs of one tag within a task, also cut at `breaks`."""
     if not len(tag):
         none = np.empty(0, dtype=np.int64)
         return none, none, none
@@ -545,44 +562,48 @@ def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, 
     return begin[keep], after[keep], tag[begin][keep]
 
 
-def leading(share: F8, task: I8, seed: int) -> I8:
-    """The tag of each unit with the largest share; of several one is drawn by `seed`, one in all of a task, so that a
-    span on which two tags are level stays whole."""
-    level = winners(share)
-    several = np.flatnonzero(level.sum(axis=1) > 1)
-    tag: I8 = level.argmax(axis=1).astype(np.int64)
-    if len(several):
-        luck = np.random.default_rng([seed, STREAM]).random((int(task.max()) + 1, share.shape[1]))
-        tag[several] = np.where(level[several], luck[task[several]], -1.0).argmax(axis=1)
+def leading_tag(share: F8, task: I8, seed: int) -> I8:
+    """Return the tag of each unit with the largest share.
+
+    Ties are broken at random by `seed`, in the same way within a task, so that a span with two tied tags stays whole.
+    """
+    is_leading = winners(share)
+    tied = np.flatnonzero(is_leading.sum(axis=1) > 1)
+    tag: I8 = is_leading.argmax(axis=1).astype(np.int64)
+    if len(tied):
+        random_order = np.random.default_rng([seed, STREAM]).random((int(task.max()) + 1, share.shape[1]))
+        tag[tied] = np.where(is_leading[tied], random_order[task[tied]], -1.0).argmax(axis=1)
     return tag
 
 
 # ----------------------------------------------------------------
-# What the place in a text alone explains of what workers mark alike.
-# Who marks the beginning of every text agrees with others who do, and has seen nothing. Their marks agree as well
-# with the vote on any other text, read at the same place; marks that follow the text do not.
+# Agreement explained by position in the text.
+# Workers who mark the beginning of every text agree with each other without reading. Their marks agree equally well
+# with the vote on any other text at the same position; marks that follow the text do not.
 
-# Agreement by place counts from here on, in multiples of what marks of that size anywhere would have: so much comes
-# about by luck in a few texts. Settled on planted crowds.
+# Agreement by position counts from this multiple of the agreement expected for marks at random positions, since so much
+# occurs by chance in a few texts. Chosen on planted crowds.
 MORE_THAN_ANYWHERE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Units by where they lie: unit u reaches from points[first[u]] to points[last[u]]; rarity[i] is 1 / (the other
-    texts that reach over the piece behind point i), 0 where there is none."""
+    """Positions of units: unit u reaches from points[first[u]] to points[last[u]].
+
+    rarity[i] is 1 / (number of other texts that contain the piece after point i), 0 if there are none.
+    """
 
     size: F8
     first: I8
     last: I8
     rarity: F8
 
-    def elsewhere(self, mark: F8) -> F8:
-        """How much of every unit is marked at the same place of another text, on average, if mark[unit] is."""
+    def marked_elsewhere(self, mark: F8) -> F8:
+        """Return the mean length of each unit that is marked at the same position in other texts, given mark[unit]."""
         n = len(self.size)
         piece = np.cumsum(summed(self.first, mark, n + 1) - summed(self.last, mark, n + 1))[:-1]
         marked, reached = self._between(piece * self.rarity), self._between(self.rarity)
-        return np.asarray(np.maximum(marked - mark * reached, 0.0))  # less what the own text adds
+        return np.asarray(np.maximum(marked - mark * reached, 0.0))  # without the text itself
 
     def _between(self, value: F8) -> F8:
         total = np.concatenate([[0.0], np.cumsum(value * self.size)])
@@ -590,10 +611,10 @@ class Places:
 
 
 def places(units: Units) -> tuple[Places, Places]:
-    """Counted from the beginnings of the texts, and from their ends."""
-    some = np.diff(units.offsets) > 0
-    extent = np.zeros(len(some), dtype=np.int64)
-    extent[some] = units.end[units.offsets[1:][some] - 1]
+    """Return the positions counted from the beginnings of the texts, and from their ends."""
+    has_units = np.diff(units.offsets) > 0
+    extent = np.zeros(len(has_units), dtype=np.int64)
+    extent[has_units] = units.end[units.offsets[1:][has_units] - 1]
     end = extent[units.task]
     return _places(units.start, units.end), _places(end - units.end, end - units.start)
 
@@ -607,61 +628,70 @@ def _places(start: I8, end: I8) -> Places:
     return Places(np.diff(points).astype(np.float64), first, last, rarity)
 
 
-def by_place(
+def agreement_by_place(
     cells: Cells, weight: F8, units: Units, n_tags: int, worker: npt.NDArray[np.int32], n_workers: int,
-    heard: npt.NDArray[np.bool_], known: I8, where: tuple[Places, Places],
+    scored_rows: npt.NDArray[np.bool_], gold: I8, positions: tuple[Places, Places],
 ) -> F8:  # fmt: skip
-    """[worker]: how much of what they mark the vote marks with the same tag at the same place of another text, beyond
-    what it would of as much text anywhere; over the rows that are `heard`."""
+    """Return the agreement of each worker that is explained by position.
+
+    It is the length of text for which the vote marks the same position of other texts with the same tag, beyond what is
+    expected for the same amount of text at random positions, over `scored_rows`.
+    """
     k = n_tags + 1
     total = summed(cells.unit * k + cells.tag, weight[cells.row], len(units) * k).reshape(-1, k)
     mark = voted_credit(total)
-    told = known >= 0
-    mark[told] = np.eye(k)[known[told], 1:]
-    use = (cells.tag > 0) & heard[cells.row]
-    unit, tag, who = cells.unit[use], cells.tag[use] - 1, worker[cells.row[use]]
+    is_gold = gold >= 0
+    mark[is_gold] = np.eye(k)[gold[is_gold], 1:]
+    use = (cells.tag > 0) & scored_rows[cells.row]
+    unit, tag, cell_worker = cells.unit[use], cells.tag[use] - 1, worker[cells.row[use]]
     length = units.length.astype(np.float64)
-    usual = length @ mark / max(float(length.sum()), 1.0)
-    anywhere = summed(who, length[unit] * usual[tag], n_workers)
+    marked_share = length @ mark / max(float(length.sum()), 1.0)
+    anywhere = summed(cell_worker, length[unit] * marked_share[tag], n_workers)
     best = np.zeros(n_workers)
-    for side in where:
-        found = np.stack([side.elsewhere(mark[:, g]) for g in range(n_tags)], axis=1)
-        best = np.maximum(best, summed(who, found[unit, tag], n_workers))
+    for position in positions:
+        elsewhere = np.stack([position.marked_elsewhere(mark[:, g]) for g in range(n_tags)], axis=1)
+        best = np.maximum(best, summed(cell_worker, elsewhere[unit, tag], n_workers))
     return np.asarray(np.maximum(best - MORE_THAN_ANYWHERE * anywhere, 0.0))
 
 
 # ----------------------------------------------------------------
-# How far found spans go with true ones: by how much of the text, by whole spans, and by spans that touch.
+# Scores of estimated spans against true ones: by length of text, by whole spans, and by overlapping spans.
 
 # Columns of `counts`.
-BOTH, SAID, TRUE, EXACT, N_SAID, N_TRUE, HIT_SAID, HIT_TRUE = range(8)
+BOTH, FOUND, TRUE, EXACT, N_FOUND, N_TRUE, HIT_FOUND, HIT_TRUE = range(8)
 
 
-def counts(found: SpanRows, true: SpanRows) -> F8:
-    """counts[row, 8]: text in both, found, true; whole spans in both, found, true; found and true spans that overlap
-    one of the other side. Tags must be the same everywhere."""
-    n = len(found)
-    row, mine, theirs, _ = crossed(found, true)
-    exact = (found.start[mine] == true.start[theirs]) & (found.end[mine] == true.end[theirs])
+def counts(estimated: SpanRows, truth: SpanRows) -> F8:
+    """Return counts[row, 8]: length of text in both, estimated, true; number of equal, estimated, true spans; number of
+    estimated and of true spans that overlap a span of the other side. Both must use the same tags."""
+    n = len(estimated)
+    row, in_estimated, in_truth, _ = overlapping_pairs(estimated, truth)
+    exact = (estimated.start[in_estimated] == truth.start[in_truth]) & (
+        estimated.end[in_estimated] == truth.end[in_truth]
+    )
     out = np.zeros((n, 8))
-    out[:, BOTH], out[:, SAID], out[:, TRUE] = shared(found, true), totals(found), totals(true)
+    out[:, BOTH], out[:, FOUND], out[:, TRUE] = (
+        shared_lengths(estimated, truth),
+        marked_lengths(estimated),
+        marked_lengths(truth),
+    )
     out[:, EXACT] = np.bincount(row[exact], minlength=n)
-    out[:, N_SAID], out[:, N_TRUE] = np.diff(found.offsets), np.diff(true.offsets)
-    out[:, HIT_SAID] = np.bincount(found.row[np.unique(mine)], minlength=n)
-    out[:, HIT_TRUE] = np.bincount(true.row[np.unique(theirs)], minlength=n)
+    out[:, N_FOUND], out[:, N_TRUE] = np.diff(estimated.offsets), np.diff(truth.offsets)
+    out[:, HIT_FOUND] = np.bincount(estimated.row[np.unique(in_estimated)], minlength=n)
+    out[:, HIT_TRUE] = np.bincount(truth.row[np.unique(in_truth)], minlength=n)
     return out
 
 
 def ratios(total: F8) -> dict[str, F8]:
-    """Scores of sums of `counts`, over the last axis; where nothing was found and nothing was there, F1 is 1."""
+    """Return the scores of sums of `counts` over the last axis; F1 is 1 if nothing was found and nothing is true."""
     c = np.moveaxis(np.asarray(total, dtype=np.float64), -1, 0)
-    touched = _over(c[HIT_SAID], c[N_SAID]), _over(c[HIT_TRUE], c[N_TRUE])
+    touched = _over(c[HIT_FOUND], c[N_FOUND]), _over(c[HIT_TRUE], c[N_TRUE])
     return {
-        "f1": _over(2 * c[BOTH], c[SAID] + c[TRUE]),
-        "precision": _over(c[BOTH], c[SAID]),
+        "f1": _over(2 * c[BOTH], c[FOUND] + c[TRUE]),
+        "precision": _over(c[BOTH], c[FOUND]),
         "recall": _over(c[BOTH], c[TRUE]),
-        "exact_f1": _over(2 * c[EXACT], c[N_SAID] + c[N_TRUE]),
-        "exact_precision": _over(c[EXACT], c[N_SAID]),
+        "exact_f1": _over(2 * c[EXACT], c[N_FOUND] + c[N_TRUE]),
+        "exact_precision": _over(c[EXACT], c[N_FOUND]),
         "exact_recall": _over(c[EXACT], c[N_TRUE]),
         "overlap_f1": _over(2 * touched[0] * touched[1], touched[0] + touched[1], 0.0),
     }

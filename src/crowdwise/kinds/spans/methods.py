@@ -1,4 +1,4 @@
-""""""
+"""Methods for spans."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .fitting import (
     LONG,
     ROUNDS,
     Arrays,
-    Judged,
-    Learnt,
+    DecodedUnits,
+    LayerFit,
     SpanAggregator,
-    Work,
+    SpanLayer,
     arrays_of,
-    cut_by_words,
     decoded,
     decoded_inside_first,
-    learn_confusions,
+    fit_confusions,
+    median_length,
     posterior,
     refuse_too_large,
     split_places,
     unit_posterior,
-    usual_length,
-    voted,
+    use_words,
+    vote_units,
     weights_by_f1,
 )
 from .maths import F8, bsc, hmm_crowd, shares_of_states
@@ -38,23 +38,21 @@ from .maths import F8, bsc, hmm_crowd, shares_of_states
 
 @dataclass(frozen=True, kw_only=True)
 class BSC(SpanAggregator):
-    """BSC-seq: a hidden chain of labels, and workers whose label depends on the true one and on their own label before
-    it.
-
+    """BSC-seq: a hidden chain of labels, with workers whose label depends on the true and on their previous label.
         z_i | z_{i-1} ~ move[z_{i-1}], y_wi | z_i = k, y_w(i-1) = p ~ Cat(A[w, p, ., k]), all rows with Dirichlet priors
 
     Simpson & Gurevych (2019), A Bayesian approach for sequence tagging with crowds, EMNLP, doi:10.18653/v1/D19-1101;
-    by variational Bayes. What cannot be (a span that goes on without having begun) has no mass, so it is never
-    emitted. A worker who drags spans on too long, or cuts them short, is understood, unlike in `hmm_crowd`. Fails
-    with few answers per worker and many tags: a worker has (2 · tags + 1)³ numbers.
+    by variational Bayes. Impossible sequences (a span that continues without having begun) have probability 0, so they
+    are never returned. Unlike `hmm_crowd`, it models workers who end spans too late or too early. Fails with few
+    answers per worker and many tags, since each worker has (2 · tags + 1)³ parameters.
 
-    `prior` pseudo-counts in every cell, `prior_right` more where label and truth agree (the authors have 1 and 1,
-    which with several tags means workers who are mostly wrong). It stops after `max_iter` rounds, or when no posterior
-    moves by more than `tol`; 20 rounds are the authors' choice.
+    `prior` is the pseudo-count of every cell, `prior_right` is added where label and truth agree (the authors use 1 and
+    1, which with several tags means workers who are mostly wrong). It stops after `max_iter` iterations (20 as in the
+    paper), or when no posterior changes by more than `tol`.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)
-    >>> cw.evaluate(BSC().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
+    >>> cw.evaluate(cw.spans.BSC().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
     True
     """
 
@@ -66,37 +64,37 @@ class BSC(SpanAggregator):
     tol: NonNegative = 1e-4
 
     def by_words(self, votes: Votes[Spans]) -> bool:
-        """As `units` says."""
-        return cut_by_words(self.units, votes)
+        """Follow the parameter `units`."""
+        return use_words(self.units, votes)
 
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:  # noqa: ARG002
-        """Variational Bayes; a fixed number of rounds is part of the method, so nothing is said when they are over."""
-        refuse_too_large(self.name, work, previous=True)
-        found = bsc(work.chain, prior=self.prior, prior_right=self.prior_right, max_iter=self.max_iter, tol=self.tol)
-        return Learnt(arrays_of(found), found.trace, len(found.trace), True)
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
+        """Run variational Bayes. The number of iterations is part of the method, so it always counts as converged."""
+        refuse_too_large(self.name, layer, previous=True)
+        chain = bsc(layer.chain, prior=self.prior, prior_right=self.prior_right, max_iter=self.max_iter, tol=self.tol)
+        return LayerFit(arrays_of(chain), chain.trace, len(chain.trace), True)
 
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """Forward and backward, then the best path that begins every span."""
-        return decoded(work.units, posterior(work, arrays), work.n_tags)
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Run forward-backward, then find the best path in which every span has a beginning."""
+        return decoded(layer.units, posterior(layer, arrays), layer.n_tags)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HMMCrowd(SpanAggregator):
-    """HMM-Crowd: a hidden chain of labels over the text, and a confusion matrix of each worker, by EM.
+    """HMM-Crowd: a hidden chain of labels over the text and a confusion matrix per worker, by EM.
 
         z_1 ~ start,  z_i | z_{i-1} ~ move[z_{i-1}],  y_wi | z_i = k ~ Cat(confusion[w, k])
 
-    Labels are outside, begin and inside of each tag. Nguyen, Wallace, Li, Nenkova & Lease (2017), Aggregating and
+    Labels are outside, and begin and inside of each tag. Nguyen, Wallace, Li, Nenkova & Lease (2017), Aggregating and
     predicting sequence labels from crowd annotations, ACL, doi:10.18653/v1/P17-1028 (without features of the words).
-    With uniform moves it is Dawid-Skene with a uniform prior. Fails with long passages cut at words: inside one
-    worker's span the words repeat one decision, and the chain takes each for new evidence.
+    With uniform transitions it is Dawid-Skene with a uniform prior. Fails with long passages cut at words: the words
+    of a worker's span repeat one decision, but the chain treats each as new evidence.
 
-    `smoothing` pseudo-counts stand in every cell; `moves="uniform"` forgets the neighbours. Ends when no posterior
-    moves by more than `tol`.
+    `smoothing` is the pseudo-count of every cell; `moves="uniform"` ignores the neighbouring labels. It stops when no
+    posterior changes by more than `tol`.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)
-    >>> cw.evaluate(HMMCrowd().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
+    >>> cw.evaluate(cw.spans.HMMCrowd().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
     True
     """
 
@@ -108,35 +106,35 @@ class HMMCrowd(SpanAggregator):
     tol: NonNegative = 1e-3
 
     def by_words(self, votes: Votes[Spans]) -> bool:
-        """As `units` says."""
-        return cut_by_words(self.units, votes)
+        """Follow the parameter `units`."""
+        return use_words(self.units, votes)
 
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:  # noqa: ARG002
-        """EM."""
-        refuse_too_large(self.name, work, previous=False)
-        found = hmm_crowd(work.chain, smoothing=self.smoothing, learn_moves=self.moves == "learnt",
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
+        """Run EM."""
+        refuse_too_large(self.name, layer, previous=False)
+        chain = hmm_crowd(layer.chain, smoothing=self.smoothing, learn_moves=self.moves == "learnt",
                           max_iter=self.max_iter, tol=self.tol)  # fmt: skip
-        return Learnt(arrays_of(found), found.trace, len(found.trace), found.converged)
+        return LayerFit(arrays_of(chain), chain.trace, len(chain.trace), chain.converged)
 
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """Forward and backward, then the best path that begins every span."""
-        return decoded(work.units, posterior(work, arrays), work.n_tags)
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Run forward-backward, then find the best path in which every span has a beginning."""
+        return decoded(layer.units, posterior(layer, arrays), layer.n_tags)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpanCombined(SpanAggregator):
-    """The default for spans: a weighted vote on passages, an average of three unlike methods on names and the like.
+    """The default for spans: a weighted vote for passages, an average of three different methods for short spans.
 
-    Where the median span is longer than four words, places of one span are one decision, and models that take them
-    for many lose to a vote: `span_vote`. Shorter spans are judged by the average of `bsc`, Dawid-Skene on states and
-    the weighted vote, decoded so that every span begins: they fail in different crowds, and their average is never
-    far from the best.
+    If the median span is longer than four words, the words of a span are one decision, and models that treat them as
+    many do worse than a vote: `span_vote`. Shorter spans are estimated by the average of `bsc`, Dawid-Skene on states
+    and the weighted vote, decoded so that every span has a beginning. The three fail in different crowds, and their
+    average is never far from the best.
 
-    `spans` says which of the two it is; auto looks at the median length in words.
+    `spans` selects one of the two; "auto" uses the median length in words.
 
     >>> import crowdwise as cw
-    >>> votes = cw.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 3, "PER"]], [[0, 3, "PER"]], [[4, 9, "LOC"]]])
-    >>> SpanCombined().fit(votes).spans
+    >>> votes = cw.spans.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 3, "PER"]], [[0, 3, "PER"]], [[4, 9, "LOC"]]])
+    >>> cw.spans.SpanCombined().fit(votes).spans
     [[(0, 3, 'PER')]]
     """
 
@@ -146,98 +144,98 @@ class SpanCombined(SpanAggregator):
     max_iter: Count = 500
 
     def by_words(self, votes: Votes[Spans]) -> bool:
-        """Words of short spans in texts that are known; else the ends of all spans."""
-        return not self._long(votes) and cut_by_words("auto", votes)
+        """Cut at words if spans are short and the texts are known; otherwise at the ends of all spans."""
+        return not self._long(votes) and use_words("auto", votes)
 
     def _long(self, votes: Votes[Spans]) -> bool:
-        return self.spans == "long" or (self.spans == "auto" and usual_length(votes) > LONG)
+        return self.spans == "long" or (self.spans == "auto" and median_length(votes) > LONG)
 
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:
-        """The weights of the vote and, of short spans, confusions and the chain."""
-        weight, _ = weights_by_f1(work, 2.0)
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:
+        """Fit the weights of the vote and, for short spans, the confusion matrices and the chain."""
+        weight, _ = weights_by_f1(layer, 2.0)
         arrays = {f"{BY_WORKER}weight": weight}
-        long = f"the median span has {usual_length(votes):.3g} words"
+        long = f"the median span has {median_length(votes):.3g} words"
         if self._long(votes):
-            return Learnt(arrays, n_iter=ROUNDS, reason=f"a weighted vote, as {long}")
-        confusion, prior, _, n_iter, settled = learn_confusions(work, "states", self.max_iter)
+            return LayerFit(arrays, n_iter=ROUNDS, reason=f"a weighted vote, as {long}")
+        confusion, prior, _, n_iter, converged = fit_confusions(layer, "states", self.max_iter)
         arrays |= {f"{BY_WORKER}confusion": confusion, "prior": prior}
         reason = f"the average of bsc, Dawid-Skene and a weighted vote, as {long}"
         try:
-            refuse_too_large("bsc", work, previous=True)
-            arrays |= arrays_of(bsc(work.chain, prior=0.1, prior_right=1.0, max_iter=20, tol=1e-4))
+            refuse_too_large("bsc", layer, previous=True)
+            arrays |= arrays_of(bsc(layer.chain, prior=0.1, prior_right=1.0, max_iter=20, tol=1e-4))
         except ParameterError:
             reason = f"the average of Dawid-Skene and a weighted vote (bsc would not fit into memory), as {long}"
-        return Learnt(arrays, n_iter=n_iter, converged=settled, reason=reason)
+        return LayerFit(arrays, n_iter=n_iter, converged=converged, reason=reason)
 
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """The vote, or the average decoded."""
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Return the vote or, for short spans, the decoded average."""
         weight = np.asarray(arrays[f"{BY_WORKER}weight"])
         if "prior" not in arrays:
-            return voted(work, weight, 0.5, self.seed)
-        parts = [state_shares(work, weight)]
-        parts.append(unit_posterior(work, "states", np.asarray(arrays[f"{BY_WORKER}confusion"]), arrays["prior"]))
+            return vote_units(layer, weight, 0.5, self.seed)
+        parts = [state_shares(layer, weight)]
+        parts.append(unit_posterior(layer, "states", np.asarray(arrays[f"{BY_WORKER}confusion"]), arrays["prior"]))
         if "move" in arrays:
-            parts.append(posterior(work, arrays))
-        return decoded_inside_first(work.units, np.asarray(np.mean(parts, axis=0)), work.n_tags)
+            parts.append(posterior(layer, arrays))
+        return decoded_inside_first(layer.units, np.asarray(np.mean(parts, axis=0)), layer.n_tags)
 
 
-def state_shares(work: Work, weight: F8) -> F8:
-    """The weighted vote on states."""
+def state_shares(layer: SpanLayer, weight: F8) -> F8:
+    """Return the weighted vote on states."""
     from dataclasses import replace
 
-    chain = replace(work.chain, weight=work.weight * weight[work.worker])
-    share = shares_of_states(chain, 0.0 if len(work.cells.label) == 0 else 1e-9)
-    silent = np.bincount(work.cells.unit, minlength=len(work.units)) == 0
-    share[silent & (work.known < 0)] = np.eye(share.shape[1])[0]
+    chain = replace(layer.chain, weight=layer.weight * weight[layer.worker])
+    share = shares_of_states(chain, 0.0 if len(layer.cells.label) == 0 else 1e-9)
+    unanswered = np.bincount(layer.cells.unit, minlength=len(layer.units)) == 0
+    share[unanswered & (layer.gold < 0)] = np.eye(share.shape[1])[0]
     return share
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpanMajority(SpanAggregator):
-    """Majority of spans: a place of the text is marked where more than half of the workers mark it.
+    """Majority vote: a piece of the text is marked if more than half of the workers mark it.
 
-        share[u] = (workers who mark u) / (workers who answered);  marked where share[u] > cut, with the most frequent
-        tag
+        share[u] = (workers who mark u) / (workers who answered);  marked if share[u] > cut, with the most frequent tag
 
-    The text is cut at the ends of all spans, so nothing is rounded. Neighbours of one tag form one span, cut where
-    more than half of those who mark the place begin a span there. Fails where half the crowd or more is careless.
+    The text is cut at the ends of all spans, so nothing is rounded. Adjacent pieces with the same tag form one span,
+    which is split where more than half of the workers who mark the piece begin a span. Fails if half of the workers or
+    more are careless.
 
     Every worker has one vote; `cut` is the share that must be exceeded.
 
     >>> import crowdwise as cw
-    >>> votes = cw.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 9]], [[4, 9]], [[4, 12]]])
-    >>> SpanMajority().fit(votes).spans
+    >>> votes = cw.spans.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 9]], [[4, 9]], [[4, 12]]])
+    >>> cw.spans.SpanMajority().fit(votes).spans
     [[(4, 9, '')]]
     """
 
     name: ClassVar[str] = "span_majority"
     cut: Share = 0.5
 
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:  # noqa: ARG002
-        """Nothing: all workers are alike."""
-        return Learnt({f"{BY_WORKER}weight": np.ones(work.n_workers)})
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
+        """Give all workers the same weight."""
+        return LayerFit({f"{BY_WORKER}weight": np.ones(layer.n_workers)})
 
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """The vote."""
-        return voted(work, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Take the majority."""
+        return vote_units(layer, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpanVote(SpanAggregator):
-    """Weighted vote on spans: a worker's vote counts as the square of their F1 against the others.
+    """Weighted vote: each worker is weighted by the square of their F1 against the others.
 
         F1_w: of what w marks against the vote of all the others, over all tasks of w;   weight_w = F1_w ^ power
 
-    The others' vote is itself weighted, in a few rounds. The places of a long passage are one decision and no
-    independent evidence, which a vote does not take them for. Agreement that the place in the text alone explains
-    (marks that go as well with the vote on other texts) is taken off first. Fails where those who agree most are not
-    those who look: many who copy each other.
+    The others' vote is itself weighted, in a few rounds. Unlike the chain models, a vote does not treat the words of a
+    long passage as independent evidence. Agreement explained by the position in the text alone (marks that agree as
+    well with the vote on other texts) is subtracted first. Fails if agreement does not come from reading the texts, for
+    example if many workers copy each other.
 
-    `cut` is the share of the weight that must be exceeded, `power` how much better workers count for more.
+    `cut` is the share of the weight that must be exceeded, `power` controls how much more better workers count.
 
     >>> import crowdwise as cw
-    >>> votes = cw.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 9]], [[4, 9]], [[4, 12]]])
-    >>> SpanVote().fit(votes).spans
+    >>> votes = cw.spans.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 9]], [[4, 9]], [[4, 12]]])
+    >>> cw.spans.SpanVote().fit(votes).spans
     [[(4, 9, '')]]
     """
 
@@ -245,30 +243,30 @@ class SpanVote(SpanAggregator):
     cut: Share = 0.5
     power: NonNegative = 2.0
 
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:  # noqa: ARG002
-        """Everybody's weight."""
-        return Learnt({f"{BY_WORKER}weight": weights_by_f1(work, self.power)[0]}, n_iter=ROUNDS)
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
+        """Compute the weight of each worker."""
+        return LayerFit({f"{BY_WORKER}weight": weights_by_f1(layer, self.power)[0]}, n_iter=ROUNDS)
 
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """The vote."""
-        return voted(work, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Take the weighted vote."""
+        return vote_units(layer, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenDawidSkene(SpanAggregator):
-    """Token-wise Dawid-Skene: every piece of the text is a task of its own, tags and "outside" are its classes.
+    """Token-wise Dawid-Skene: every piece of the text is a separate task with the tags and "outside" as classes.
 
         z_u ~ Cat(prior), y_wu | z_u = k ~ Cat(confusion[w, k]), confusion[w] shrunk toward the crowd's (`hierarchical`)
 
-    Neighbours are forgotten: nothing says that a span goes on. Nguyen et al. (2017), ACL, doi:10.18653/v1/P17-1028,
-    have it as a baseline; Dawid & Skene (1979), doi:10.2307/2346806. With long passages cut at words it grows too
-    sure, as the words of one span repeat one decision; cut at the ends of spans (`units`) it does not.
+    Neighbouring pieces are treated as independent. Nguyen et al. (2017), ACL, doi:10.18653/v1/P17-1028, use it as a
+    baseline; Dawid & Skene (1979), doi:10.2307/2346806. With long passages cut at words it becomes overconfident, as
+    the words of a span repeat one decision; cut at the ends of spans (`units`) it does not.
 
-    `units`: cut texts at words, at the ends of all spans, or (auto) at words where texts are known and spans short.
+    `units`: cut texts at words, at the ends of all spans, or ("auto") at words if texts are known and spans are short.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)
-    >>> cw.evaluate(TokenDawidSkene().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
+    >>> cw.evaluate(cw.spans.TokenDawidSkene().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
     True
     """
 
@@ -277,15 +275,15 @@ class TokenDawidSkene(SpanAggregator):
     max_iter: Count = 500
 
     def by_words(self, votes: Votes[Spans]) -> bool:
-        """As `units` says."""
-        return cut_by_words(self.units, votes)
+        """Follow the parameter `units`."""
+        return use_words(self.units, votes)
 
-    def learn(self, work: Work, votes: Votes[Spans]) -> Learnt:  # noqa: ARG002
-        """Confusions of tags and outside."""
-        confusion, prior, trace, n_iter, settled = learn_confusions(work, "tags", self.max_iter)
-        return Learnt({f"{BY_WORKER}confusion": confusion, "prior": prior}, trace, n_iter, settled)
+    def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
+        """Fit confusion matrices of the tags and "outside"."""
+        confusion, prior, trace, n_iter, converged = fit_confusions(layer, "tags", self.max_iter)
+        return LayerFit({f"{BY_WORKER}confusion": confusion, "prior": prior}, trace, n_iter, converged)
 
-    def judge(self, work: Work, arrays: Arrays) -> Judged:
-        """The likeliest tag of every unit by itself."""
-        p = unit_posterior(work, "tags", arrays[f"{BY_WORKER}confusion"], arrays["prior"])
-        return Judged(p[:, 1:], p.argmax(axis=1).astype(np.int64), split_places(work, np.ones(work.n_workers)))
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Return the most probable tag of each unit."""
+        p = unit_posterior(layer, "tags", arrays[f"{BY_WORKER}confusion"], arrays["prior"])
+        return DecodedUnits(p[:, 1:], p.argmax(axis=1).astype(np.int64), split_places(layer, np.ones(layer.n_workers)))

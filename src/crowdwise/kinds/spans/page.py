@@ -1,4 +1,4 @@
-"""The page of a crowd that marks spans: what every page has, and the texts with their spans."""
+"""The report page for spans."""
 
 from __future__ import annotations
 
@@ -21,16 +21,24 @@ from .estimate import SpanEstimate
 from .maths import starts
 
 # ----------------------------------------------------------------
-# Texts with their spans marked: pieces with a level of how many mark them, for the template.
+# Texts with marked spans, as pieces for the template.
 
-# Tasks shown, characters of a text shown around its marks, and levels of how sure a piece is.
-TASKS, AROUND, LONGEST, LEVELS = 25, 80, 3000, 4
+# Maximum number of tasks; characters kept at both ends of long unmarked pieces; maximum characters of a text; number of
+# shades.
+MAX_TASKS, CONTEXT, MAX_LENGTH, LEVELS = 25, 80, 3000, 4
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of text: `level` 0 to 4 of how sure it is to be marked, the `tag` of a span that ends here ("" for a
-    span without one, None where none ends), and whether it is in a span of the estimate."""
+    """A piece of text.
+
+    Args:
+        text: The text.
+        level: Shade from 0 to 4, by the probability that the piece is marked.
+        inside: Whether the piece is in an estimated span.
+        tag: Tag of the span that ends here: "" for a span without a tag, None if no span ends here.
+        sure: Confidence of the span that ends here.
+    """
 
     text: str
     level: int
@@ -40,8 +48,8 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A task with its text in pieces, or with its spans as numbers where the text is not known."""
+class ShownTask:
+    """A task with its text in pieces, or with its spans as positions if the text is not known."""
 
     name: str
     confidence: str
@@ -50,32 +58,32 @@ class Shown:
     numbers: str
 
 
-def marked_texts(votes: Votes[Spans], result: Result) -> tuple[list[Shown], bool]:
-    """The tasks that are least sure, those with a text first; and whether any text is known."""
+def marked_texts(votes: Votes[Spans], result: Result) -> tuple[list[ShownTask], bool]:
+    """Return the least certain tasks, those with a text first, and whether any text is known."""
     estimate = result.estimate
     assert isinstance(estimate, SpanEstimate)
     texts = texts_of(votes)
-    told = np.array([text is not None for text in texts], dtype=bool)
-    heard = votes.labels_per_task > 0
+    has_text = np.array([text is not None for text in texts], dtype=bool)
+    has_votes = votes.labels_per_task > 0
     confidence = estimate.confidence
-    order = np.lexsort((confidence, ~told, ~heard))[: min(TASKS, int(heard.sum()))]
+    order = np.lexsort((confidence, ~has_text, ~has_votes))[: min(MAX_TASKS, int(has_votes.sum()))]
     units, spans = starts(estimate.n_units), starts(estimate.n_spans)
     out = []
     for t in order.tolist():
         text = texts[t]
-        own = slice(int(spans[t]), int(spans[t + 1]))
-        marks = list(zip(estimate.start[own].tolist(), estimate.end[own].tolist(), estimate.tag[own].tolist(),
-                         estimate.sure[own].tolist(), strict=True))  # fmt: skip
+        task_spans = slice(int(spans[t]), int(spans[t + 1]))
+        columns = (estimate.start, estimate.end, estimate.tag, estimate.sure)
+        marks = list(zip(*(column[task_spans].tolist() for column in columns), strict=True))
         names = [str(name) for name in estimate.tags.to_list()]
         pieces = []
         if text is not None:
             part = slice(int(units[t]), int(units[t + 1]))
             inside = np.minimum(estimate.marginal[part].sum(axis=1), 1.0)
             pieces = _pieces(text, estimate.unit_start[part], estimate.unit_end[part], inside, marks, names)
-        numbers = ", ".join(f"{s}–{e}" + (f" {shown(names[k], 20)}" if names[k] else "") for s, e, k, _ in marks[:30])
-        out.append(Shown(shown(votes.tasks[t]), percent(float(confidence[t])), int(votes.labels_per_task[t]), pieces,
-                         numbers or "nothing is marked"))  # fmt: skip
-    return out, bool(told[heard].any())
+        positions = ", ".join(f"{s}–{e}" + (f" {shown(names[k], 20)}" if names[k] else "") for s, e, k, _ in marks[:30])
+        name, sure = shown(votes.tasks[t]), percent(float(confidence[t]))
+        out.append(ShownTask(name, sure, int(votes.labels_per_task[t]), pieces, positions or "no spans"))
+    return out, bool(has_text[has_votes].any())
 
 
 def _pieces(
@@ -86,7 +94,7 @@ def _pieces(
     marks: list[tuple[int, int, int, float]],
     names: list[str],
 ) -> list[Piece]:
-    """The text cut at units and spans; long stretches that nobody marked are shortened."""
+    """Return the text cut at units and spans; long unmarked pieces are shortened."""
     n = len(text)
     cuts = {0, n, *(c for c in (*start.tolist(), *end.tolist()) if 0 < c < n)}
     cuts |= {c for s, e, _, _ in marks for c in (s, e) if 0 < c < n}
@@ -96,25 +104,25 @@ def _pieces(
     for a, b in itertools.pairwise(edges):
         at = int(np.searchsorted(start, a, side="right")) - 1
         share = float(inside[at]) if at >= 0 and end[at] > a else 0.0
-        held = any(s <= a < e for s, e, _, _ in marks)
+        in_span = any(s <= a < e for s, e, _, _ in marks)
         last = next(((k, sure) for _, e, k, sure in marks if e == b), None)
         level = min(LEVELS, int(np.ceil(share * LEVELS - 1e-9)))
         word = text[a:b]
-        if level == 0 and not held and len(word) > 2 * AROUND:
-            word = f"{word[:AROUND]} … {word[-AROUND:]}"
+        if level == 0 and not in_span and len(word) > 2 * CONTEXT:
+            word = f"{word[:CONTEXT]} … {word[-CONTEXT:]}"
         total += len(word)
         out.append(Piece("".join("\ufffd" if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 else c
-                                 for c in word), level, held,
+                                 for c in word), level, in_span,
                          None if last is None else shown(names[last[0]], 20),
                          "" if last is None else percent(last[1])))  # fmt: skip
-        if total > LONGEST:
+        if total > MAX_LENGTH:
             out.append(Piece(" …", 0, False, None, ""))
             break
     return _joined(out)
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Neighbours that look alike as one."""
+    """Merge adjacent pieces with the same formatting."""
     out: list[Piece] = []
     for piece in pieces:
         if out and out[-1].tag is None and (out[-1].level, out[-1].inside) == (piece.level, piece.inside):
@@ -125,18 +133,20 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
 
 
 def span_page(votes: Votes[Spans], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """All sections (see `report.render`)."""
+    """Return the standard sections, the texts with their spans and, if the truth is given, the scores."""
     sheet = plain_page(votes, result)
-    tasks, known = marked_texts(votes, result)
-    texts = Section("texts", "Texts", "Spans in their texts", fragment("spans/texts.html.j2", tasks=tasks, known=known))
+    tasks, has_texts = marked_texts(votes, result)
+    texts = Section(
+        "texts", "Texts", "Spans in their texts", fragment("spans/texts.html.j2", tasks=tasks, known=has_texts)
+    )
     sections = [*sheet.sections[:1], texts, *sheet.sections[1:]]
     if truth is not None:
-        sections.append(Section("truth", "Truth", "Against the truth", _judged(result, truth, blind)))
+        sections.append(Section("truth", "Truth", "Against the truth", _scores(result, truth, blind)))
     return replace(sheet, sections=sections)
 
 
-def _judged(result: Result, truth: Any, blind: Result | None) -> Any:
-    """Scores of the fit that was not told the truth."""
+def _scores(result: Result, truth: Any, blind: Result | None) -> Any:
+    """Return a table with the scores of the fit without gold."""
     scores = evaluate(result if blind is None else blind, truth, resamples=200)
     title = f"Scores over {scores.n:,} tasks"
     return fragment("tables.html.j2", tables=[Table(title, ["", "value", "95 % interval"], scores.rows())])

@@ -1,4 +1,4 @@
-"""Planted crowds that mark spans: texts of made-up words, true spans, and what workers mark.
+"""Simulated crowds that mark spans in texts of made-up words.
 
 >>> from crowdwise.kinds.spans.simulate import span_crowd
 >>> crowd = span_crowd(20, 6, per_task=3, seed=1)
@@ -8,34 +8,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import ParameterError
 from ...core.votes import Votes
-from ...simulate.words import vocabulary
-from .answers import Spans, spans_of
-from .kind import span_votes
+from ...simulate.draws import draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
+from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from .answers import Spans, span_votes, spans_of
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 Span = tuple[int, int, str]
+WordSpan = tuple[int, int, int]  # first word, last word + 1, tag
 
 
 @dataclass(frozen=True, eq=False)
 class SpanCrowd:
-    """What the workers marked, a list of (start, end, tag) a row, and what nobody but a simulator knows.
+    """The spans of a simulated crowd, a list of (start, end, tag) per row, and the parameters behind them.
 
-    An honest worker overlooks a span with chance `miss`, marks a wrong place `spurious` times a text on average, is off
-    by a word or more at an end with chance `slip`, and takes one tag for another with chance `mistake`. `kind` is
-    honest, random (marks anything), idle (marks nothing), constant (marks the beginning) or copier.
+    An honest worker misses a span with probability `miss`, marks `spurious` wrong spans per text on average, is off by
+    a word or more at either end with probability `slip`, and draws the tag at random with probability `mistake`. `kind`
+    is honest, random (marks anything), idle (marks nothing), constant (marks the beginning) or copier.
     """
 
     task: I4
@@ -70,239 +68,164 @@ def span_crowd(
     copier: float = 0.0,
     seed: int | np.random.Generator = 0,
 ) -> SpanCrowd:
-    """Texts of `words` words with `density` spans a word of `length` words each; workers drawn between the ends given.
+    """Draw a crowd that marks spans.
 
-    `random`, `idle`, `constant` and `copier` are shares of the workers.
+    Args:
+        tasks: Number of texts.
+        workers: Number of workers.
+        per_task: Number of different workers of each text.
+        words: Range of the number of words in a text.
+        length: Range of the number of words in a span.
+        density: Spans per word.
+        tags: Names of the tags; empty for spans without tags.
+        miss: Range of the workers' probability of missing a span.
+        spurious: Range of the workers' mean number of wrong spans per text.
+        slip: Range of the workers' probability of an inexact end.
+        mistake: Range of the workers' probability of a random tag.
+        random: Share of workers who mark anything.
+        idle: Share of workers who mark nothing.
+        constant: Share of workers who always mark the beginning.
+        copier: Share of workers who copy an honest worker.
+        seed: Seed of the draws, or a generator.
     """
     rng = np.random.default_rng(seed)
     lexicon = vocabulary(500, rng)
     names = list(tags) or [""]
-    said = [[lexicon[i] for i in rng.integers(len(lexicon), size=rng.integers(words[0], words[1] + 1))]
-            for _ in range(tasks)]  # fmt: skip
-    true = [_truth(len(text), length, density, len(names), rng) for text in said]
-    kind = _kinds(workers, {"random": random, "idle": idle, "constant": constant, "copier": copier}, rng)
-    own = {name: rng.uniform(*ends, workers) for name, ends in
-           (("miss", miss), ("spurious", spurious), ("slip", slip), ("mistake", mistake))}  # fmt: skip
-    copies = _sources(kind, rng)
-    who = np.sort(rng.permuted(np.tile(np.arange(workers), (tasks, 1)), axis=1)[:, :per_task], axis=1)
-    answers: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+    texts = [[lexicon[i] for i in rng.integers(len(lexicon), size=rng.integers(words[0], words[1] + 1))]
+             for _ in range(tasks)]  # fmt: skip
+    truth = [_true_spans(len(text), length, density, len(names), rng) for text in texts]
+    kind = draw_kinds(workers, {"random": random, "idle": idle, "constant": constant, "copier": copier}, rng)
+    rates = {name: rng.uniform(*ends, workers) for name, ends in
+             (("miss", miss), ("spurious", spurious), ("slip", slip), ("mistake", mistake))}  # fmt: skip
+    copies = draw_sources(kind, rng, distinct=False)
+    workers_of = draw_workers(tasks, workers, per_task, rng)
+    answers: dict[tuple[int, int], list[WordSpan]] = {}
     for t in range(tasks):
-        for w in sorted(who[t], key=lambda w: copies[w] >= 0):
+        for w in sorted(workers_of[t].tolist(), key=lambda w: copies[w] >= 0):
             source = (t, int(copies[w]))
             if copies[w] >= 0 and source in answers:
-                answers[t, int(w)] = answers[source]
+                answers[t, w] = answers[source]
             else:
-                answers[t, int(w)] = _marks(true[t], len(said[t]), length, kind[w], own, int(w), len(names), rng)
-    rows = [(t, int(w)) for t in range(tasks) for w in who[t]]
-    texts = [" ".join(text) for text in said]
+                of_worker = {name: float(rate[w]) for name, rate in rates.items()}
+                answers[t, w] = _marked_spans(truth[t], len(texts[t]), length, kind[w], of_worker, len(names), rng)
+    rows = [(t, int(w)) for t in range(tasks) for w in workers_of[t]]
     return SpanCrowd(
         task=np.array([t for t, _ in rows], dtype=np.int32),
         worker=np.array([w for _, w in rows], dtype=np.int32),
-        spans=[_places(answers[row], said[row[0]], names) for row in rows],
-        texts=texts,
-        truth=[_places(spans, text, names) for spans, text in zip(true, said, strict=True)],
+        spans=[_in_characters(answers[row], texts[row[0]], names) for row in rows],
+        texts=[" ".join(text) for text in texts],
+        truth=[_in_characters(spans, text, names) for spans, text in zip(truth, texts, strict=True)],
         kind=kind,
         copies=copies,
-        **own,
+        **rates,
     )
 
 
-def _truth(
-    n: int, length: tuple[int, int], density: float, n_tags: int, rng: np.random.Generator
-) -> list[tuple[int, int, int]]:
-    out, at = [], 0
-    while at < n:
-        at += int(rng.geometric(density))
+def _true_spans(
+    n_words: int, length: tuple[int, int], density: float, n_tags: int, rng: np.random.Generator
+) -> list[WordSpan]:
+    spans, begin = [], 0
+    while begin < n_words:
+        begin += int(rng.geometric(density))
         size = int(rng.integers(length[0], length[1] + 1))
-        if at + size <= n:
-            out.append((at, at + size, int(rng.integers(n_tags))))
-        at += size + 1
-    return out
+        if begin + size <= n_words:
+            spans.append((begin, begin + size, int(rng.integers(n_tags))))
+        begin += size + 1
+    return spans
 
 
-def _marks(
-    true: list[tuple[int, int, int]],
-    n: int,
+def _marked_spans(
+    truth: list[WordSpan],
+    n_words: int,
     length: tuple[int, int],
     kind: str,
-    own: dict[str, F8],
-    w: int,
+    rates: dict[str, float],
     n_tags: int,
     rng: np.random.Generator,
-) -> list[tuple[int, int, int]]:
+) -> list[WordSpan]:
     if kind == "idle":
         return []
     if kind == "constant":
-        return [(0, min(2, n), 0)]
-    out: list[tuple[int, int, int]] = []
-    usual = max(len(true), 1)
-    for a, b, tag in true if kind != "random" else []:
-        if rng.random() < own["miss"][w]:
+        return [(0, min(2, n_words), 0)]
+    spans: list[WordSpan] = []
+    for a, b, tag in truth if kind != "random" else []:
+        if rng.random() < rates["miss"]:
             continue
         reach = max(1, (b - a) // 3)
-        if rng.random() < own["slip"][w]:
+        if rng.random() < rates["slip"]:
             a = max(0, a + int(rng.integers(-reach, reach + 1)))
-        if rng.random() < own["slip"][w]:
-            b = min(n, b + int(rng.integers(-reach, reach + 1)))
-        if rng.random() < own["mistake"][w]:
+        if rng.random() < rates["slip"]:
+            b = min(n_words, b + int(rng.integers(-reach, reach + 1)))
+        if rng.random() < rates["mistake"]:
             tag = int(rng.integers(n_tags))
-        out.append((min(a, n - 1), max(b, min(a, n - 1) + 1), tag))
-    for _ in range(int(rng.poisson(usual if kind == "random" else own["spurious"][w]))):
+        spans.append((min(a, n_words - 1), max(b, min(a, n_words - 1) + 1), tag))
+    for _ in range(int(rng.poisson(max(len(truth), 1) if kind == "random" else rates["spurious"]))):
         size = int(rng.integers(length[0], length[1] + 1))
-        a = int(rng.integers(0, max(n - size, 0) + 1))
-        out.append((a, min(a + size, n), int(rng.integers(n_tags))))
-    return _apart(out)
+        a = int(rng.integers(0, max(n_words - size, 0) + 1))
+        spans.append((a, min(a + size, n_words), int(rng.integers(n_tags))))
+    return _without_overlaps(spans)
 
 
-def _apart(marks: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Marks in order; one that would overlap an earlier one is left out, as most tools do."""
-    out: list[tuple[int, int, int]] = []
-    for mark in sorted(marks):
-        if not out or mark[0] >= out[-1][1]:
-            out.append(mark)
-    return out
+def _without_overlaps(spans: list[WordSpan]) -> list[WordSpan]:
+    """Spans in order, without those that overlap an earlier one, as most tools have it."""
+    separate: list[WordSpan] = []
+    for span in sorted(spans):
+        if not separate or span[0] >= separate[-1][1]:
+            separate.append(span)
+    return separate
 
 
-def _places(marks: list[tuple[int, int, int]], text: list[str], names: list[str]) -> list[Span]:
-    """Words as characters."""
+def _in_characters(spans: list[WordSpan], text: list[str], names: list[str]) -> list[Span]:
     begin = np.concatenate([[0], np.cumsum([len(word) + 1 for word in text])]).tolist()
-    return [(begin[a], begin[b] - 1, names[tag]) for a, b, tag in marks]
+    return [(begin[a], begin[b] - 1, names[tag]) for a, b, tag in spans]
 
 
-def _kinds(workers: int, shares: dict[str, float], rng: np.random.Generator) -> list[str]:
-    kinds = [name for name, share in shares.items() for _ in range(round(share * workers))]
-    kinds += ["honest"] * (workers - len(kinds))
-    return [kinds[i] for i in rng.permutation(workers)]
-
-
-def _sources(kind: list[str], rng: np.random.Generator) -> I4:
-    """Whom each copier copies: an honest worker each."""
-    out = np.full(len(kind), -1, dtype=np.int32)
-    honest = [i for i, name in enumerate(kind) if name == "honest"]
-    for i, name in enumerate(kind):
-        if name == "copier" and honest:
-            out[i] = honest[int(rng.integers(len(honest)))]
-    return out
-
-
-# ---------------------------------------------------------------- Planted crowds that mark spans of a text
-
-# ----------------------------------------------------------------
-# Ready-made crowds that mark spans, by name: votes, the truth, and who was planted as what.
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PlantedSpans:
-    """What the workers marked, and what nobody but a simulator knows: the counterpart of `Crowd` for spans.
+class PlantedSpans(Planted[Votes[Spans]]):
+    """Simulated spans with their ground truth. `truth` holds the true spans of each task.
 
     >>> from crowdwise import simulate
     >>> simulate.scenario("spans_idle", tasks=20, workers=10, seed=1)
     PlantedSpans(honest, idle: Votes(100 lists of spans, 20 tasks, 10 workers))
     """
 
-    planted: SpanCrowd
-
-    def __repr__(self) -> str:
-        return f"PlantedSpans({', '.join(sorted(set(self.kind)))}: {self.votes})"
-
-    @cached_property
-    def votes(self) -> Votes[Spans]:
-        """What the workers marked."""
-        tasks, workers = (
-            pl.Series([f"{mark}{i:0{len(str(n - 1))}d}" for i in range(n)])
-            for mark, n in (("t", len(self.planted.texts)), ("w", len(self.planted.kind)))
+    def __init__(self, planted: SpanCrowd) -> None:
+        tasks, workers = numbered("t", len(planted.texts)), numbered("w", len(planted.kind))
+        votes = span_votes(
+            tasks.gather(planted.task), workers.gather(planted.worker), planted.spans, tasks=tasks, workers=workers
         )
-        task, worker = tasks.gather(self.planted.task), workers.gather(self.planted.worker)
-        made = span_votes(task, worker, self.planted.spans, tasks=tasks, workers=workers)
-        return made.about(tasks=pl.DataFrame({"task": tasks, "text": self.planted.texts}))
+        self._texts = pl.DataFrame({"task": tasks, "text": planted.texts})
+        rates = {name: getattr(planted, name) for name in ("miss", "spurious", "slip", "mistake")}
+        super().__init__(
+            votes.about(tasks=self._texts),
+            pl.DataFrame({"task": tasks, "spans": spans_of(planted.truth, "task")[0].texts}),
+            worker_columns(workers, planted.kind, copies=source_names(workers, planted.copies), **rates),
+            planted,
+        )
 
-    @property
-    def annotations(self) -> Votes[Spans]:
-        """The votes, by the name that they have in a `Crowd`."""
-        return self.votes
-
-    @property
-    def truth(self) -> Any:
-        """The true spans of each task."""
-        return self.planted.truth
-
-    @property
-    def kind(self) -> list[str]:
-        """What each worker was planted as: honest, random, idle, constant or copier."""
-        return self.planted.kind
-
-    @property
-    def copies(self) -> list[str | None]:
-        """Whom each worker copies."""
-        names = self.votes.workers.to_list()
-        return [names[at] if at >= 0 else None for at in self.planted.copies.tolist()]
-
-    def truth_table(self) -> pl.DataFrame:
-        """The table task, spans."""
-        return pl.DataFrame({"task": self.votes.tasks, "spans": spans_of(self.truth, "task")[0].texts})
-
-    def worker_table(self) -> pl.DataFrame:
-        """The table worker, kind, copies, miss, spurious, slip, mistake."""
-        columns: dict[str, Any] = {
-            "worker": self.votes.workers,
-            "kind": pl.Series(self.kind, dtype=pl.String),
-            "copies": pl.Series(self.copies, dtype=pl.String),
-        }
-        drawn = ("miss", "spurious", "slip", "mistake")
-        return pl.DataFrame(columns | {name: getattr(self.planted, name) for name in drawn})
-
-    def save(self, folder: str | Path, force: bool = False) -> list[str]:
-        """Write votes.csv, truth.csv, texts.csv and workers.csv; returns the names written.
-
-        Files that are there already are only overwritten with `force`.
-        """
-        from ...io.csv.folder import write_tables
-
-        tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
-        tables |= {
-            "texts.csv": pl.DataFrame({"task": self.votes.tasks, "text": self.planted.texts}),
-            "workers.csv": self.worker_table(),
-        }
-        write_tables(folder, tables, force=force)
-        return list(tables)
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables that `save` writes, by file name."""
+        tables = super().tables()
+        workers = tables.pop("workers.csv")
+        return {**tables, "texts.csv": self._texts, "workers.csv": workers}
 
 
-@dataclass(frozen=True)
-class SpanScenario:
-    """A ready-made crowd that marks spans: one line about it, and what `span_crowd` is told."""
-
-    description: str
-    told: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(
-        self,
-        n_tasks: int,
-        n_workers: int,
-        n_classes: int | None,
-        labels_per_task: int,
-        n_features: int = 0,
-        seed: int = 0,
-    ) -> PlantedSpans:
-        """A crowd of this size."""
-        if labels_per_task > n_workers:
-            raise ParameterError(
-                f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}"
-            )
-        for name, given in (("classes", n_classes), ("features", n_features)):
-            if given:
-                raise ParameterError(f"{name}={given} does not go with spans; leave it out")
-        return PlantedSpans(span_crowd(n_tasks, n_workers, per_task=labels_per_task, **self.told, seed=seed))
+def _draw(size: Size, **options: Any) -> PlantedSpans:
+    return PlantedSpans(span_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
 
 
-_LONG: dict[str, Any] = {"words": (80, 200), "length": (6, 20), "density": 0.02, "tags": ("",)}
-SPAN_SCENARIOS: dict[str, SpanScenario] = {
-    "spans_plain": SpanScenario("names in sentences: three tags, spans of one to three words"),
-    "spans_passages": SpanScenario("passages without tags in longer texts", _LONG),
-    "spans_random": SpanScenario("names; a fifth of the workers mark anything", {"random": 0.2}),
-    "spans_idle": SpanScenario("names; a fifth of the workers mark nothing", {"idle": 0.2}),
-    "spans_copiers": SpanScenario("names; a fifth copy an honest worker each", {"copier": 0.2}),
-    "spans_mixed": SpanScenario(
-        "passages; one in ten marks anything, nothing, the beginning, or copies each",
-        {**_LONG, "random": 0.1, "idle": 0.1, "constant": 0.1, "copier": 0.1},
-    ),
-}
+_PASSAGES: dict[str, Any] = {"words": (80, 200), "length": (6, 20), "density": 0.02, "tags": ("",)}
+SPAN_SCENARIOS = scenarios(
+    "spans",
+    _draw,
+    {
+        "spans_plain": ("names in sentences: three tags, spans of one to three words", {}),
+        "spans_passages": ("passages without tags in longer texts", _PASSAGES),
+        "spans_random": ("names; a fifth of the workers mark anything", {"random": 0.2}),
+        "spans_idle": ("names; a fifth of the workers mark nothing", {"idle": 0.2}),
+        "spans_copiers": ("names; a fifth of the workers copy an honest worker", {"copier": 0.2}),
+        "spans_mixed": (
+            "passages; a tenth each of the workers mark anything, nothing, the beginning, or copy",
+            {**_PASSAGES, "random": 0.1, "idle": 0.1, "constant": 0.1, "copier": 0.1},
+        ),
+    },
+)

@@ -1,9 +1,9 @@
-"""Free texts as answers: a transcript, a translation, a caption."""
+"""Answers that are free texts: a transcript, a translation, a caption."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,21 +14,23 @@ import polars as pl
 
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
+from ...core.intake.coding import encode
+from ...core.intake.columns import KNOWN_AS, NAMED, TAKEN, TIME_NAMES
 from ...core.vocabulary import lookup, union
-from ...core.votes import frozen
+from ...core.votes import Votes, frozen
 from .maths import Runs, edit_distance
 
 # ----------------------------------------------------------------
-# Words of a text as they are compared, and as they are written.
+# Words of a text, normalised for comparison and as written.
 
-# A word: letters, digits and apostrophes; hyphens and other marks part words.
+# A word consists of letters, digits and apostrophes; hyphens and other marks separate words.
 WORD = re.compile(r"[\w'’]+")
-# The same, and every other mark as a word of its own.
+# The same, with each other mark as a word.
 WORD_OR_MARK = re.compile(r"[\w'’]+|[^\w\s]")
 
 
 def plain_words(text: str) -> list[str]:
-    """The words in lower case, without marks.
+    """Split a text into words in lower case, without punctuation.
 
     >>> plain_words("Don't stop: well-known!")
     ["don't", 'stop', 'well', 'known']
@@ -37,20 +39,20 @@ def plain_words(text: str) -> list[str]:
 
 
 def words_and_marks(text: str) -> list[str]:
-    """The words in lower case, and marks as words."""
+    """Split a text into words in lower case and punctuation marks."""
     return [word.replace("’", "'") for word in WORD_OR_MARK.findall(text.lower())]
 
 
 def written(text: str) -> list[str]:
-    """The words as they were written, each with the marks behind it, one for each of `plain_words`."""
-    found = list(WORD.finditer(text))
-    ends = [each.start() for each in found[1:]] + [len(text)]
-    begin = [0] + [each.start() for each in found[1:]]
-    return [text[a:b].strip() for a, b in zip(begin, ends, strict=True)] if found else []
+    """Split a text into words as written, each with the punctuation after it; aligned with `plain_words`."""
+    matches = list(WORD.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)]
+    begin = [0] + [match.start() for match in matches[1:]]
+    return [text[a:b].strip() for a, b in zip(begin, ends, strict=True)] if matches else []
 
 
 def put_together(parts: Iterable[str]) -> str:
-    """Written words as a text: a blank between them, none behind a hyphen or an opening bracket."""
+    """Join written words to a text, with blanks except after hyphens and opening brackets."""
     out = ""
     for part in parts:
         out += part if not out or out.endswith(("-", "(", "[")) else f" {part}"
@@ -58,18 +60,18 @@ def put_together(parts: Iterable[str]) -> str:
 
 
 def word_runs(texts: Sequence[str], marks: bool = False) -> Runs:
-    """Texts as runs of word numbers."""
+    """Convert texts to runs of word codes."""
     cut = words_and_marks if marks else plain_words
     return runs_of([cut(text) for text in texts])
 
 
 def letter_runs(texts: Sequence[str]) -> Runs:
-    """Texts as runs of letters, words parted by single blanks."""
+    """Convert texts to runs of letters, with single blanks between words."""
     return runs_of([list(" ".join(plain_words(text))) for text in texts])
 
 
 def runs_of(parts: Sequence[Sequence[str]]) -> Runs:
-    """Lists of words as runs of numbers."""
+    """Convert lists of words to runs of word codes."""
     count = np.array([len(part) for part in parts], dtype=np.int64)
     flat = pl.Series([word for part in parts for word in part], dtype=pl.String)
     code = flat.rank("dense").to_numpy().astype(np.int64) if len(flat) else np.empty(0, dtype=np.int64)
@@ -81,7 +83,12 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Texts(Answers):
-    """text[row] as a code into the sorted `texts`, each of which stands there once."""
+    """Answers with one text each.
+
+    Args:
+        text: text[row] as a code into `texts`.
+        texts: The distinct texts, sorted.
+    """
 
     kind: ClassVar[str] = "texts"
 
@@ -95,36 +102,36 @@ class Texts(Answers):
         return len(self.text)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The answers of these rows."""
+        """Return the answers of some rows."""
         return type(self)(self.text[rows], self.texts)
 
     def join(self, other: Self) -> Self:
-        """Both, over the texts of both."""
+        """Concatenate two sets of answers over the union of their texts."""
         texts = union(self.texts, other.texts)
-        codes = [lookup(texts, each.texts)[0].astype(np.int64)[each.text] for each in (self, other)]
+        codes = [lookup(texts, answers.texts)[0].astype(np.int64)[answers.text] for answers in (self, other)]
         return type(self)(np.concatenate(codes), texts)
 
     def columns(self) -> dict[str, pl.Series]:
-        """The texts."""
+        """Return the texts as a column."""
         return {"output": self.texts.gather(self.text.tolist()).rename("output")}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """The codes."""
+        """Return the codes as sort keys."""
         return (self.text,)
 
     @cached_property
     def word_runs(self) -> Runs:
-        """Every distinct text as a run of words."""
+        """The distinct texts as runs of words."""
         return word_runs(self.texts.to_list())
 
     @cached_property
     def mark_runs(self) -> Runs:
-        """The same with punctuation as words."""
+        """The distinct texts as runs of words and punctuation marks."""
         return word_runs(self.texts.to_list(), marks=True)
 
 
 class TextCoder(Coder):
-    """A column of texts; blank cells are no answers."""
+    """Read a column of texts. Blank cells are missing answers."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
         values = columns.pop("output")
@@ -139,27 +146,79 @@ class TextCoder(Coder):
     @property
     def null(self) -> Mask | None:  # type: ignore[override]
         """Rows without a text."""
-        gone = (self.values.is_null() | (self.values.str.strip_chars() == "").fill_null(True)).to_numpy()
-        return gone if gone.any() else None
+        is_missing = (self.values.is_null() | (self.values.str.strip_chars() == "").fill_null(True)).to_numpy()
+        return is_missing if is_missing.any() else None
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these for no text."""
+        """Treat these texts as missing and return those that occurred."""
         hit = self.values.str.strip_chars().is_in(list(names)).fill_null(False)
-        seen = set(self.values.filter(hit).str.strip_chars().unique().to_list())
+        replaced = set(self.values.filter(hit).str.strip_chars().unique().to_list())
         self.values = self.values.set(hit, None)
-        return seen
+        return replaced
 
     def finish(self) -> Texts:
-        """The texts as codes."""
+        """Return the coded texts."""
         return texts_of(self.values.fill_null(""))
 
 
 def texts_of(values: pl.Series) -> Texts:
-    """Answers from a column without gaps."""
+    """Code a column of texts without missing values."""
     texts = values.unique().sort().rename("text")
     return Texts(lookup(texts, values)[0].astype(np.int64), texts)
 
 
 def distance(answers: Texts, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Words to change over the words of the longer text."""
+    """Edit distance in words between the answers in rows i and j, relative to the longer text."""
     return edit_distance(answers.word_runs, answers.text[np.asarray(i)], answers.text[np.asarray(j)])
+
+
+# ----------------------------------------------------------------
+# Reading texts: the columns of a file and votes from arrays.
+
+NAMES = "output transcription transcript translation"
+# A column of this name holds the answers only where all other columns are ids or metadata.
+LAST = "text"
+
+
+def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
+    """Find a column named output, transcription or similar, or text where all other columns are ids or metadata."""
+    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
+    for name in NAMES.split():
+        if name in plain:
+            return {"output": plain[name]}
+    usual = {*KNOWN_AS["task"].split(), *KNOWN_AS["worker"].split(), *TIME_NAMES, *TAKEN, *NAMED}
+    return {"output": plain[LAST]} if LAST in plain and set(plain) <= usual else None
+
+
+def text_votes(
+    task: Any,
+    worker: Any,
+    output: Any,
+    *,
+    duplicates: Any = "error",
+    tasks: Any = None,
+    workers: Any = None,
+    missing: Sequence[Any] = (),
+    **numbers: Any,
+) -> Votes[Texts]:
+    """Build votes from columns of equal length.
+
+    Args:
+        task: Task of each answer.
+        worker: Worker of each answer.
+        output: Text of each answer; a blank text is a missing answer.
+        duplicates: What to do when a worker answers a task twice: "error", "first", "last" or "keep".
+        tasks: All tasks, where some may have no answer.
+        workers: All workers, where some may have no answer.
+        missing: Texts that mean "no answer".
+        **numbers: Further columns per answer, such as `weight` or `time`.
+
+    Returns:
+        The votes.
+
+    >>> text_votes([1, 1], ["ann", "bob"], ["the cat sat", "a cat sat"])
+    Votes(2 texts, 1 tasks, 2 workers)
+    """
+    columns: dict[str, Any] = {"task": task, "worker": worker, "output": output, **numbers}
+    coded = encode(columns, TextCoder, duplicates=duplicates, tasks=tasks, workers=workers, missing=missing)
+    return Votes._of(coded)

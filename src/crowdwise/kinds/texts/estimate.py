@@ -1,4 +1,4 @@
-"""Estimates that are texts, and workers as how far they are from the others."""
+"""Estimated texts with their confidence, and the workers' distances from the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -19,8 +19,16 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class TextEstimate(Estimate):
-    """The text of each task, as a code into `texts`, and how sure it is (0 to 1): the share of the vote for its words,
-    or how close it is to the other answers. Of a vote by words, word_sure has n_words[task] shares, a word each."""
+    """Estimated texts.
+
+    Args:
+        text: Text of each task as a code into `texts`.
+        sure: Confidence of each text, 0 to 1: the mean share of the votes for its words, or its closeness to the other
+            answers.
+        n_words: Number of words of each task in `word_sure`; 0 where there was no vote on words.
+        word_sure: Share of the votes for each word, task by task.
+        texts: The distinct texts.
+    """
 
     kind: ClassVar[str] = "texts"
     rules: ClassVar[Rules] = {
@@ -40,13 +48,13 @@ class TextEstimate(Estimate):
     texts: pl.Series
 
     def __post_init__(self) -> None:
-        known = len(self.texts)
-        if (len(self.text) and int(self.text.max()) >= known) or int(self.n_words.sum()) != len(self.word_sure):
-            raise DataError("the saved result is damaged (its texts or words are not as many as it says)")
+        n_texts = len(self.texts)
+        if (len(self.text) and int(self.text.max()) >= n_texts) or int(self.n_words.sum()) != len(self.word_sure):
+            raise DataError("the saved result is damaged (wrong number of texts or words)")
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TextEstimate:  # noqa: ARG003
-        """From a run folder."""
+        """Restore the estimate from the arrays of a run folder."""
         assert names is not None
         return cls(**{name: arrays[name] for name in cls.rules}, texts=names)
 
@@ -55,39 +63,44 @@ class TextEstimate(Estimate):
 
     @property
     def outputs(self) -> list[str]:
-        """The text of each task."""
+        """Text of each task."""
         return self._written().to_list()
 
     @property
     def confidence(self) -> F8:
-        """How sure each text is."""
+        """Confidence of each text."""
         return self.sure
 
     def _written(self) -> pl.Series:
         return self.texts.cast(pl.String).gather(self.text.tolist()).rename("output")
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """output, confidence, n_labels."""
+        """Return the columns output, confidence and n_labels."""
         return {"output": self._written(), "confidence": self.sure, "n_labels": n_labels}
 
     def facts(self) -> dict[str, Any]:
-        """How sure the texts are."""
+        """Return the mean confidence."""
         return {"mean_confidence": float(self.sure.mean()) if len(self.sure) else None}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """output."""
+        """Return the name of the answer column."""
         return ("output",)
 
     def summary(self) -> str:
-        """How many texts, and how sure they are."""
+        """Describe the number of texts and their mean confidence."""
         n = len(self.text)
         return f"{n:,} texts" + (f", mean confidence {float(self.sure.mean()):.3f}" if n else "")
 
 
 @dataclass(frozen=True, eq=False)
-class TextWorkers(WorkerPicture):
-    """error[worker], the mean distance from the others' answers to the same tasks (0 to 1), off, the same from the
-    estimates, and weight, their say relative to the average worker's."""
+class TextWorkers(WorkerSummary):
+    """Quality of the workers.
+
+    Args:
+        error: Mean distance (0 to 1) from the others' answers to the same tasks.
+        off: Mean distance (0 to 1) from the estimates.
+        weight: Weight relative to the average worker.
+    """
 
     rules: ClassVar[Rules] = {
         "error": ("m", "f", "skills"),
@@ -102,9 +115,9 @@ class TextWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TextWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore the worker summary from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """error, off, weight."""
+        """Return the columns error, off and weight."""
         return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}

@@ -1,4 +1,4 @@
-"""Votes of texts made ready for a method: distances within tasks, weights of workers, and what is known."""
+"""Base class of the methods for texts: distances within tasks, worker weights, gold, and the model behind a result."""
 
 from __future__ import annotations
 
@@ -25,82 +25,99 @@ from ...core.result import Result, versions
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, union
 from ...core.votes import Votes
-from ...evaluation.calibration import Decided, checked, wanted
+from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
 from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import Texts, letter_runs, put_together, word_runs, written
+from .answers import Texts, detect_columns, letter_runs, put_together, text_votes, texts_of, word_runs, written
 from .estimate import TextEstimate, TextWorkers
-from .kind import text_votes, told_by
-from .maths import F8, I8, PSEUDO, Runs, edit_counts, edit_distance, gleu, middle, pairs_within, voted_words, weights_of
+from .maths import (
+    F8,
+    I8,
+    PSEUDO,
+    Runs,
+    edit_counts,
+    edit_distance,
+    gleu,
+    medoid_rows,
+    pairs_within,
+    voted_words,
+    weights_of,
+)
 
-# What the user gives: how far two texts are apart.
-Given = Callable[[str, str], float]
-# Rounds in which workers are judged by others who weigh what they are worth.
+# A custom distance between two texts.
+DistanceFunction = Callable[[str, str], float]
+# Rounds in which worker weights are recomputed from distances under the previous weights.
 ROUNDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """`known[task]` is the code of a known text among the answers' texts, or -1; `apart(i, j)` how far texts differ."""
+class PreparedTexts:
+    """Votes of texts prepared for a method.
+
+    Args:
+        votes: The votes.
+        gold: gold[task] as a code into the texts of the answers, -1 where unknown.
+        distance: Distance between texts given by codes i and j.
+    """
 
     votes: Votes[Texts]
-    known: I8
-    apart: Callable[[I8, I8], F8]
+    gold: I8
+    distance: Callable[[I8, I8], F8]
 
     @property
     def text(self) -> I8:
-        """The text of each row."""
+        """Text of each row, as a code."""
         return self.votes.answers.text
 
     @cached_property
     def row_weight(self) -> F8:
-        """Weights of the rows themselves."""
+        """Weight of each row."""
         return np.ones(len(self.votes)) if self.votes.weight is None else np.asarray(self.votes.weight)
 
     @cached_property
     def pairs(self) -> tuple[I8, I8, F8]:
-        """Rows of one task, two by two, and how far they are apart."""
+        """Ordered pairs of rows of the same task, and their distances."""
         i, j = pairs_within(self.votes.task_offsets)
-        return i, j, self.apart(self.text[i], self.text[j])
+        return i, j, self.distance(self.text[i], self.text[j])
 
     def off(self, weight: F8) -> F8:
-        """How far each row is from the others of its task; from the truth where it is known."""
-        i, j, apart = self.pairs
+        """Weighted mean distance of each row from the others of its task, or from the gold text where there is one."""
+        i, j, distance = self.pairs
         n = len(self.votes)
         w = self.row_weight * weight[self.votes.worker]
-        total = np.bincount(i, weights=w[j] * apart, minlength=n)
+        total = np.bincount(i, weights=w[j] * distance, minlength=n)
         size = np.bincount(i, weights=w[j], minlength=n)
         out = np.divide(total, size, out=np.zeros(n), where=size > 0)
-        told = self.known[self.votes.task]
-        at = np.flatnonzero(told >= 0)
-        out[at] = self.apart(self.text[at], told[at])
+        gold = self.gold[self.votes.task]
+        at = np.flatnonzero(gold >= 0)
+        out[at] = self.distance(self.text[at], gold[at])
         return np.asarray(out)
 
     def errors(self, off: F8) -> F8:
-        """Each worker's mean distance, a little of the crowd's mixed in; rows that stand alone do not count."""
-        use = (self.votes.labels_per_task[self.votes.task] > 1) | (self.known[self.votes.task] >= 0)
+        """Mean distance of each worker, shrunk to the crowd's. Single answers to a task are ignored."""
+        use = (self.votes.labels_per_task[self.votes.task] > 1) | (self.gold[self.votes.task] >= 0)
         m = self.votes.n_workers
         mean = float(off[use].mean()) if use.any() else 0.0
         total = np.bincount(self.votes.worker[use], weights=off[use], minlength=m) + PSEUDO * mean
         return np.asarray(total / (np.bincount(self.votes.worker[use], minlength=m) + PSEUDO))
 
     def weights(self, power: float) -> F8:
-        """Weights of workers that fall with their distance from the others, each by their own weight, in rounds."""
+        """Worker weights that decrease with the weighted distance from the others, computed in rounds."""
         weight = np.ones(self.votes.n_workers)
         for _ in range(ROUNDS):
             weight = weights_of(self.errors(self.off(weight)), power)
         return weight
 
     def nearest(self, weight: F8) -> tuple[I8, F8]:
-        """(row in the middle of each task or -1, distance of each row from the others)."""
+        """Return the medoid row of each task (-1 without answers) and the distance of each row from the others."""
         off = self.off(weight)
-        return middle(self.votes.task_offsets, off, weight[self.votes.worker], self.text), off
+        return medoid_rows(self.votes.task_offsets, off, weight[self.votes.worker], self.text), off
 
 
-def distance_of(answers: Texts, name: str, given: Given | None) -> Callable[[I8, I8], F8]:
-    """words, characters, gleu, or a function of two texts."""
-    if given is not None:
-        return _given(answers, given)
+def make_distance(answers: Texts, name: str, function: DistanceFunction | None) -> Callable[[I8, I8], F8]:
+    """Return the distance "words", "characters" or "gleu", or one that calls a custom function."""
+    if function is not None:
+        return _custom_distance(answers, function)
     if name == "gleu":
         return lambda i, j: 1 - gleu(answers.mark_runs, i, j)
     if name == "characters":
@@ -109,29 +126,29 @@ def distance_of(answers: Texts, name: str, given: Given | None) -> Callable[[I8,
     return lambda i, j: edit_distance(answers.word_runs, i, j)
 
 
-def _given(answers: Texts, given: Given) -> Callable[[I8, I8], F8]:
+def _custom_distance(answers: Texts, function: DistanceFunction) -> Callable[[I8, I8], F8]:
     texts = answers.texts.to_list()
 
-    def apart(i: I8, j: I8) -> F8:
-        both = np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1)
-        pairs, back = np.unique(both, axis=0, return_inverse=True)
-        out = np.array([float(given(texts[a], texts[b])) for a, b in pairs.tolist()])
+    def distance(i: I8, j: I8) -> F8:
+        ordered = np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1)
+        pairs, back = np.unique(ordered, axis=0, return_inverse=True)
+        out = np.array([float(function(texts[a], texts[b])) for a, b in pairs.tolist()])
         if not np.isfinite(out).all() or (out < 0).any():
             bad = int(np.flatnonzero(~np.isfinite(out) | (out < 0))[0])
-            raise DataError(f"the distance given is {out[bad]} for two texts; it must be a number from 0 up")
+            raise DataError(f"the custom distance returned {out[bad]} for two texts; it must be a number of at least 0")
         return np.asarray(out[back.ravel()]) if len(out) else np.zeros(len(i))
 
-    return apart
+    return distance
 
 
-def usual_distance(work: Work) -> float:
-    """The median distance of two answers to one task; 0 where no task has two."""
-    apart = work.pairs[2]
-    return float(np.median(apart)) if len(apart) else 0.0
+def usual_distance(work: PreparedTexts) -> float:
+    """Median distance of two answers to the same task; 0 where no task has two."""
+    distance = work.pairs[2]
+    return float(np.median(distance)) if len(distance) else 0.0
 
 
 # ----------------------------------------------------------------
-# What every method for texts shares: checks, gold, weights of workers, the Result.
+# Base class of the methods: validation, gold, worker weights, and the Result.
 
 BASE_F8 = npt.NDArray[np.float64]
 BASE_I8 = npt.NDArray[np.int64]
@@ -139,8 +156,8 @@ DistanceName = Literal["words", "characters", "gleu"]
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """The text of each task, how sure it is, and of a vote by words the share of each word."""
+class TextAnswers:
+    """Text of each task with its confidence, and after a vote on words the share of votes for each word."""
 
     outputs: list[str]
     sure: BASE_F8
@@ -150,7 +167,7 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class TextAggregator(Method):
-    """A method for texts: weights of workers, and what the answers say by them."""
+    """Base class of the methods for texts: worker weights, then estimates under these weights."""
 
     takes: ClassVar[str] = "texts"
 
@@ -162,40 +179,53 @@ class TextAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
-        distance: Given | None = None,
+        distance: DistanceFunction | None = None,
         calibrate: bool | None = None,
     ) -> Result:
-        """Texts of these votes, or of a table task, worker, output.
+        """Estimate the text of each task.
 
-        `gold` is the known text of some tasks (a mapping or a table task, output): it stays put and teaches.
-        `distance(a, b)`, any function of two texts (from 0 up), replaces the method's own. `calibrate` corrects
-        the confidence by gold; the default method does so unless it is False.
+        Args:
+            votes: Votes of texts, or a table task, worker, output.
+            gold: Known texts of some tasks: a mapping or a table task, output. They are held fixed and inform the
+                worker weights.
+            prior: Not supported.
+            n_shards: Ignored.
+            callback: Ignored.
+            distance: A function of two texts that returns their distance (0 or more), instead of the method's own.
+            calibrate: Whether to correct the confidence by gold; by default only the default method does.
+
+        Returns:
+            The result.
+
+        Raises:
+            ParameterError: `prior` is given.
+            DataError: The votes or the gold cannot be used.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
-        given = as_texts(votes)
-        votes, known = text_gold(gold, given)
-        work = Work(votes, known, distance_of(votes.answers, self.distance_name(votes), distance))
+        original = as_texts(votes)
+        votes, gold_codes = text_gold(gold, original)
+        work = PreparedTexts(votes, gold_codes, make_distance(votes.answers, self.distance_name(votes), distance))
         weight, reason = self.learn(work)
-        said = self.judge(work, weight)
-        result = self._result(work, weight, said, reason, gold is not None)
-        return checked(self, result, given, gold) if wanted(self, gold, calibrate) else result
+        texts = self.solve(work, weight)
+        result = self._result(work, weight, texts, reason, gold is not None)
+        return checked(self, result, original, gold) if wanted(self, gold, calibrate) else result
 
     def distance_name(self, votes: Votes[Texts]) -> str:  # noqa: ARG002
-        """How answers are compared."""
+        """Return the name of the distance between answers."""
         return "words"
 
-    def learn(self, work: Work) -> tuple[BASE_F8, str]:
-        """Weights of the workers, and what was chosen; all alike unless a method says."""
+    def learn(self, work: PreparedTexts) -> tuple[BASE_F8, str]:
+        """Return worker weights and the reason for a choice of algorithm; by default equal weights."""
         return np.ones(work.votes.n_workers), ""
 
     @abstractmethod
-    def judge(self, work: Work, weight: BASE_F8) -> Said:
-        """What the answers say, by workers with these weights."""
+    def solve(self, work: PreparedTexts, weight: BASE_F8) -> TextAnswers:
+        """Estimate the texts under worker weights."""
 
-    def _result(self, work: Work, weight: BASE_F8, said: Said, reason: str, told: bool) -> Result:
+    def _result(self, work: PreparedTexts, weight: BASE_F8, texts: TextAnswers, reason: str, has_gold: bool) -> Result:
         votes = work.votes
-        estimate = estimate_of(said, work)
+        estimate = estimate_of(texts, work)
         extra: dict[str, Any] = {"worker_weight": weight} | ({"reason": reason} if reason else {})
         return Result(
             method=self.name,
@@ -203,112 +233,114 @@ class TextAggregator(Method):
             tasks=votes.tasks,
             workers=votes.workers,
             estimate=estimate,
-            picture=picture_of(work, weight, estimate),
+            worker_summary=summarise_workers(work, weight, estimate),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
-            gold=(work.known >= 0) if told else None,
+            gold=(work.gold >= 0) if has_gold else None,
             extra=extra,
             versions=versions(),
         )
 
 
-def estimate_of(said: Said, work: Work) -> TextEstimate:
-    """The texts, known ones in their place."""
-    known = work.known
+def estimate_of(chosen: TextAnswers, work: PreparedTexts) -> TextEstimate:
+    """Build the estimate, with the gold texts in place."""
+    gold = work.gold
     texts = work.votes.answers.texts.to_list()
-    outputs = [texts[code] if code >= 0 else text for text, code in zip(said.outputs, known.tolist(), strict=True)]
-    n_words = np.zeros(len(outputs), dtype=np.int64) if said.n_words is None else said.n_words
-    keep = np.repeat(known < 0, n_words)
+    outputs = [texts[code] if code >= 0 else text for text, code in zip(chosen.outputs, gold.tolist(), strict=True)]
+    n_words = np.zeros(len(outputs), dtype=np.int64) if chosen.n_words is None else chosen.n_words
+    keep = np.repeat(gold < 0, n_words)
     column = pl.Series("text", outputs, dtype=pl.String)
-    every = column.unique().sort() if len(column) else pl.Series("text", [""], dtype=pl.String)
+    vocabulary = column.unique().sort() if len(column) else pl.Series("text", [""], dtype=pl.String)
     return TextEstimate(
-        text=lookup(every, column)[0].astype(np.int64),
-        sure=np.clip(np.where(known >= 0, 1.0, said.sure), 0.0, 1.0),
-        n_words=np.where(known < 0, n_words, 0).astype(np.int64),
-        word_sure=np.clip(said.word_sure[keep], 0.0, 1.0),
-        texts=every,
+        text=lookup(vocabulary, column)[0].astype(np.int64),
+        sure=np.clip(np.where(gold >= 0, 1.0, chosen.sure), 0.0, 1.0),
+        n_words=np.where(gold < 0, n_words, 0).astype(np.int64),
+        word_sure=np.clip(chosen.word_sure[keep], 0.0, 1.0),
+        texts=vocabulary,
     )
 
 
-def picture_of(work: Work, weight: BASE_F8, estimate: TextEstimate) -> TextWorkers:
-    """How far each worker is from the others and from the estimates, in words."""
+def summarise_workers(work: PreparedTexts, weight: BASE_F8, estimate: TextEstimate) -> TextWorkers:
+    """Mean word distance of each worker from the others and from the estimates."""
     votes = work.votes
-    plain = replace(work, apart=distance_of(votes.answers, "words", None))
-    heard = votes.labels_per_worker > 0
-    both = votes.answers.join(Texts(estimate.text, estimate.texts.cast(pl.String)))
+    plain = replace(work, distance=make_distance(votes.answers, "words", None))
+    active = votes.labels_per_worker > 0
+    joined = votes.answers.join(Texts(estimate.text, estimate.texts.cast(pl.String)))
     n = len(votes)
-    off = edit_distance(both.word_runs, both.text[:n], both.text[n + votes.task.astype(np.int64)])
+    off = edit_distance(joined.word_runs, joined.text[:n], joined.text[n + votes.task.astype(np.int64)])
     mean = np.bincount(votes.worker, weights=off, minlength=votes.n_workers) / np.maximum(votes.labels_per_worker, 1)
     return TextWorkers(
-        error=np.where(heard, np.clip(plain.errors(plain.off(np.ones(votes.n_workers))), 0, 1), np.nan),
-        off=np.where(heard, mean, np.nan),
-        weight=np.where(heard, weight, 0.0),
+        error=np.where(active, np.clip(plain.errors(plain.off(np.ones(votes.n_workers))), 0, 1), np.nan),
+        off=np.where(active, mean, np.nan),
+        weight=np.where(active, weight, 0.0),
     )
 
 
 def text_truth(truth: Any) -> pl.DataFrame:
-    """Any way to write down truths as a table task, output."""
-    table = truth_table(truth, ("output",), like=("label", "text"))
+    """Convert truths in any accepted form to a table task, output."""
+    table = truth_table(truth, ("output",), aliases=("label", "text"))
     return table.with_columns(pl.col("output").cast(pl.String))
 
 
 def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], BASE_I8]:
-    """The votes over the texts of both, and known[task]: the code of its text, or -1."""
-    known = np.full(votes.n_tasks, -1, dtype=np.int64)
+    """Recode the votes over the texts of votes and gold; return them and gold[task] as codes, -1 where unknown."""
+    gold_codes = np.full(votes.n_tasks, -1, dtype=np.int64)
     if gold is None:
-        return votes, known
+        return votes, gold_codes
     table = text_truth(gold)
     at, placed = place_gold(table, votes.tasks)
     texts = union(votes.answers.texts, table["output"].rename("text"))
     code = lookup(texts, votes.answers.texts)[0].astype(np.int64)[votes.answers.text]
-    known[at[placed]] = lookup(texts, table["output"])[0].astype(np.int64)[placed]
-    return replace(votes, answers=Texts(code, texts)), known
+    gold_codes[at[placed]] = lookup(texts, table["output"])[0].astype(np.int64)[placed]
+    return replace(votes, answers=Texts(code, texts)), gold_codes
 
 
 def as_texts(votes: Any) -> Votes[Texts]:
-    """Votes of texts as they are, a table task, worker, output as votes; anything else is told how to be read."""
+    """Return votes of texts unchanged; convert a table task, worker, output; raise DataError for anything else."""
     if isinstance(votes, Votes):
         if isinstance(votes.answers, Texts):
             return votes
         raise DataError(
-            f"texts are needed, got {votes.kind.people}; read the file with kind='texts' (--kind texts), or take a "
-            "method for these"
+            f"texts are needed, got {votes.kind.display_name}; read the file with kind='texts' (--kind texts), or use "
+            "a method for these"
         )
     if isinstance(votes, str | Path):
         raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
     if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.text_votes(task, worker, output)")
+        raise DataError("votes are needed; three columns go through cw.texts.text_votes(task, worker, output)")
     frame = to_polars(votes)
-    picked, _ = pick(frame, dict(told_by(frame.columns) or {}), "the frame", (), ("task", "worker", "output"))
+    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), ("task", "worker", "output"))
     return text_votes(picked.pop("task"), picked.pop("worker"), picked.pop("output"), **picked)
 
 
 # ----------------------------------------------------------------
-# The two ways to a text: one of the answers, or a vote word by word.
+# Two algorithms: select one of the answers, or vote word by word.
 
 
-def picked(work: Work, weight: F8) -> Said:
-    """The answer nearest to the others; sure as it is close to them."""
+def select_answers(work: PreparedTexts, weight: F8) -> TextAnswers:
+    """Select the answer closest to the others, with confidence by its closeness."""
     row, off = work.nearest(weight)
     texts, has = work.votes.answers.texts.to_list(), row >= 0
     outputs = [texts[work.text[r]] if r >= 0 else "" for r in row.tolist()]
     sure = np.zeros(len(row))
     sure[has] = 1 - np.clip(off[row[has]], 0.0, 1.0)
-    return Said(outputs, sure)
+    return TextAnswers(outputs, sure)
 
 
-def by_words(work: Work, weight: F8) -> Said:
-    """ROVER: answers aligned one after the other, the one nearest to the others first, and a vote on every place."""
+def vote_on_words(work: PreparedTexts, weight: F8) -> TextAnswers:
+    """ROVER: align the answers one after the other, starting with the medoid, and vote on each slot."""
     votes = work.votes
     _, off = work.nearest(weight)
-    own = weight[votes.worker]
-    order = np.lexsort((work.text, -np.round(own, 12), np.round(off, 12), votes.task))
+    worker_weight = weight[votes.worker]
+    order = np.lexsort((work.text, -np.round(worker_weight, 12), np.round(off, 12), votes.task))
     all_runs = votes.answers.word_runs
     count = all_runs.size[work.text]
     offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     first = np.repeat(all_runs.offsets[:-1][work.text] - offsets[:-1], count)
     runs = Runs(offsets, all_runs.word[first + np.arange(int(offsets[-1]))])
-    at, row, place, share = voted_words(votes.task_offsets, order, runs, work.row_weight * np.maximum(own, 1e-9))
+    at, row, place, share = voted_words(
+        votes.task_offsets, order, runs, work.row_weight * np.maximum(worker_weight, 1e-9)
+    )
     texts = votes.answers.texts.to_list()
     parts: dict[int, list[str]] = {}
     words = []
@@ -322,30 +354,30 @@ def by_words(work: Work, weight: F8) -> Said:
     task = np.repeat(np.arange(len(n)), n)
     total = np.bincount(task, weights=share, minlength=len(n))
     sure = np.divide(total, n, out=np.where(votes.labels_per_task > 0, 1.0, 0.0), where=n > 0)
-    return Said(outputs, sure, n.astype(np.int64), share)
+    return TextAnswers(outputs, sure, n.astype(np.int64), share)
 
 
 # ----------------------------------------------------------------
-# Texts as decisions: one is right where it has the words of the known text.
+# Decisions: a text is right where it has the words of the known text.
 
 DECISIONS_F8 = npt.NDArray[np.float64]
 DECISIONS_I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def decided() -> Decided:
-    """What is right or wrong."""
-    return Decided("texts", "to the word", _texts, _right, _apply)
+def decisions() -> DecisionHooks:
+    """Return the decisions that calibration works on."""
+    return DecisionHooks("texts", "to the word", _texts, _right, _apply)
 
 
-def _own(result: Result) -> TextEstimate:
+def _estimate(result: Result) -> TextEstimate:
     assert isinstance(result.estimate, TextEstimate)
     return result.estimate
 
 
 def _texts(result: Result) -> tuple[DECISIONS_I8, DECISIONS_F8]:
-    own = _own(result)
-    return np.arange(len(own)), own.sure
+    estimate = _estimate(result)
+    return np.arange(len(estimate)), estimate.sure
 
 
 def _right(votes: Votes[Texts], result: Result, gold: Any) -> DECISIONS_F8:
@@ -353,61 +385,61 @@ def _right(votes: Votes[Texts], result: Result, gold: Any) -> DECISIONS_F8:
     at, placed = place_gold(table, votes.tasks)
     rows = np.flatnonzero(placed)
     task, n = at[rows].astype(np.int64), len(rows)
-    outputs = _own(result).outputs
+    outputs = _estimate(result).outputs
     runs = word_runs([outputs[t] for t in task.tolist()] + table["output"].gather(rows.tolist()).to_list())
     out = np.full(votes.n_tasks, np.nan)
     out[task] = edit_counts(runs, np.arange(n), n + np.arange(n)) == 0
     return out
 
 
-def _apply(estimate: TextEstimate, learnt: GoldCalibration, kept: Mask, parts: Any) -> TextEstimate:
+def _apply(estimate: TextEstimate, calibration: GoldCalibration, keep: Mask, parts: Any) -> TextEstimate:
     del parts
-    return replace(estimate, sure=np.where(kept, estimate.sure, learnt.of(estimate.sure)))
+    return replace(estimate, sure=np.where(keep, estimate.sure, calibration.of(estimate.sure)))
 
 
 # ----------------------------------------------------------------
-# What a fit of texts has learnt, ready to judge other answers of the same workers.
+# The model behind a result, which estimates other tasks from answers of the same workers.
 
 
 @dataclass(frozen=True, eq=False)
 class TextModel(Model[Votes[Texts]]):
-    """The method and the weights of its workers; votes have the workers of the fit, by code."""
+    """A method and its worker weights. Worker codes of votes are those of the fit."""
 
     method: Any
     weight: npt.NDArray[np.float64]
 
-    def work(self, votes: Votes[Texts]) -> Work:
-        """The votes made ready."""
-        votes, known = text_gold(None, votes)
-        return Work(votes, known, distance_of(votes.answers, self.method.distance_name(votes), None))
+    def work(self, votes: Votes[Texts]) -> PreparedTexts:
+        """Prepare votes."""
+        votes, gold = text_gold(None, votes)
+        return PreparedTexts(votes, gold, make_distance(votes.answers, self.method.distance_name(votes), None))
 
     def posterior(self, votes: Votes[Texts]) -> TextEstimate:
-        """The text of every task."""
+        """Estimate the text of each task."""
         work = self.work(votes)
-        return estimate_of(self.method.judge(work, self.weight), work)
+        return estimate_of(self.method.solve(work, self.weight), work)
 
 
 def model_of(result: Result) -> TextModel:
-    """The model behind a result."""
+    """Restore the model behind a result."""
     if "worker_weight" not in result.extra:
-        raise DataError(f"what {result.method} has learnt is not in this result; fit again")
+        raise DataError(f"this result lacks the fitted parameters of {result.method}; fit again")
     fields = registry.get(result.method).__dataclass_fields__
-    known: dict[str, Any] = {name: value for name, value in result.params.items() if name in fields}
+    params: dict[str, Any] = {name: value for name, value in result.params.items() if name in fields}
     if str(result.extra.get("reason", "")).startswith("the answer in the middle"):
-        known["choose"] = "answers"  # what was chosen stays so, whatever the new answers look like
+        params["choose"] = "answers"  # keep the choice of the fit, whatever the new answers
     elif "choose" in fields:
-        known["choose"] = "words"
-    return TextModel(registry.method(result.method, **known), np.asarray(result.extra["worker_weight"]))
+        params["choose"] = "words"
+    return TextModel(registry.method(result.method, **params), np.asarray(result.extra["worker_weight"]))
 
 
 def infer(result: Result, votes: Votes[Texts], unknown_workers: Policy) -> Result:
-    """What the same workers' answers say of other tasks."""
-    old, known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, known, unknown_workers)
+    """Estimate other tasks from answers of the same workers, without fitting again."""
+    codes, is_known = lookup(result.workers, votes.workers)
+    refuse_strangers(result, votes.workers, is_known, unknown_workers)
     model = result.model
     assert isinstance(model, TextModel)
-    usual = float(np.average(model.weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
-    weight = np.where(known, model.weight[old], usual)
+    average = float(np.average(model.weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
+    weight = np.where(is_known, model.weight[codes], average)
     model = replace(model, weight=weight)
     estimate = model.posterior(votes)
     return replace(
@@ -415,9 +447,21 @@ def infer(result: Result, votes: Votes[Texts], unknown_workers: Policy) -> Resul
         tasks=votes.tasks,
         workers=votes.workers,
         estimate=estimate,
-        picture=picture_of(model.work(votes), weight, estimate),
+        worker_summary=summarise_workers(model.work(votes), weight, estimate),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         gold=None,
         extra={},
     )
+
+
+def estimated_answers(votes: Votes[Texts], result: Result) -> Texts:  # noqa: ARG001
+    """Return the estimates as answers, one per task."""
+    return texts_of(pl.Series("output", _estimate(result).outputs, dtype=pl.String))
+
+
+def gold_answers(votes: Votes[Texts], gold: Any) -> tuple[I8, Texts]:
+    """Return the codes of the gold tasks and their texts as answers."""
+    table = text_truth(gold)
+    at, is_known = lookup(votes.tasks, table["task"])
+    return at[is_known].astype(np.int64), texts_of(table["output"].filter(pl.Series(is_known)))

@@ -1,4 +1,4 @@
-"""Texts as runs of word numbers, in numba: edit distances, common n-grams, alignment of many texts to one."""
+"""Numba kernels on runs of word codes: edit distances, common n-grams, and alignment of several texts (ROVER)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def edits(offsets, word, i, j, out):
-    """Words to insert, delete or replace to make text i[p] into text j[p]."""
+    """Number of words to insert, delete or replace to turn text i[p] into text j[p]."""
     longest = 0
     for t in range(offsets.size - 1):
         longest = max(longest, offsets[t + 1] - offsets[t])
@@ -40,7 +40,7 @@ def edits(offsets, word, i, j, out):
 
 @njit(cache=True, nogil=True)
 def common(offsets, gram, i, j, out):
-    """How many n-grams texts i[p] and j[p] share, repeated ones as often as both have them; grams are sorted."""
+    """Number of n-grams that texts i[p] and j[p] share, counting multiplicities; grams are sorted."""
     for p in range(i.size):
         a, a1, b, b1 = offsets[i[p]], offsets[i[p] + 1], offsets[j[p]], offsets[j[p] + 1]
         n = 0
@@ -58,9 +58,10 @@ def common(offsets, gram, i, j, out):
 
 @njit(cache=True, nogil=True)
 def _align(net, weight, done, n_slots, words, plain):
-    """The cheapest way through the network: (slot or -1, word or -1) steps, from the end to the beginning.
+    """Cheapest alignment with the network, as (slot or -1, word or -1) steps from the end to the beginning.
 
-    A word costs the share of those who did not say it there; with `plain` 0 where anybody did, else 1.
+    Aligning a word with a slot costs the share of the weight without the word there; with `plain`, 0 where any text
+    has it, else 1.
     """
     m = words.size
     total = 0.0
@@ -93,12 +94,12 @@ def _align(net, weight, done, n_slots, words, plain):
     steps = np.empty((n_slots + m, 2), dtype=np.int64)
     n, s, k = 0, n_slots, m
     while s > 0 or k > 0:
-        here = cost[s, k]
-        if s > 0 and k > 0 and here == cost[s - 1, k - 1] + same[s - 1, k - 1]:
+        cell = cost[s, k]
+        if s > 0 and k > 0 and cell == cost[s - 1, k - 1] + same[s - 1, k - 1]:
             s -= 1
             k -= 1
             steps[n, 0], steps[n, 1] = s, k
-        elif s > 0 and (k == 0 or here == cost[s - 1, k] + null[s - 1]):
+        elif s > 0 and (k == 0 or cell == cost[s - 1, k] + null[s - 1]):
             s -= 1
             steps[n, 0], steps[n, 1] = s, -1
         else:
@@ -110,10 +111,10 @@ def _align(net, weight, done, n_slots, words, plain):
 
 @njit(cache=True, nogil=True)
 def rover(task_offsets, order, text_offsets, word, weight, plain, out_row, out_place, out_share, out_offsets):
-    """Texts of each task aligned one after the other (in the order given) and voted on, slot by slot.
+    """Align the texts of each task one after the other, in the given order, and vote slot by slot.
 
-    `order` lists the rows of a task; text_offsets and word are by row. Writes the row and place of each word chosen,
-    and the share of the weight for it. `plain` costs are those of the paper, and a tie then goes to the greater number.
+    `order` lists the rows of each task; text_offsets and word are by row. Writes the row and position of each chosen
+    word and its share of the weight. `plain` uses the costs of the paper; ties then go to the larger word code.
     """
     n_out = 0
     for t in range(task_offsets.size - 1):
@@ -127,11 +128,11 @@ def rover(task_offsets, order, text_offsets, word, weight, plain, out_row, out_p
             continue
         net = np.full((size, n), -1, dtype=np.int64)
         place = np.full((size, n), -1, dtype=np.int64)
-        mine = np.empty(n)
+        weights = np.empty(n)
         n_slots = 0
         for x in range(n):
             r = order[lo + x]
-            mine[x] = weight[r]
+            weights[x] = weight[r]
             words = word[text_offsets[r] : text_offsets[r + 1]]
             if x == 0:
                 for k in range(words.size):
@@ -139,33 +140,33 @@ def rover(task_offsets, order, text_offsets, word, weight, plain, out_row, out_p
                     place[k, 0] = k
                 n_slots = words.size
                 continue
-            steps = _align(net, mine, x, n_slots, words, plain)
-            fresh = np.full((size, n), -1, dtype=np.int64)
-            where = np.full((size, n), -1, dtype=np.int64)
+            steps = _align(net, weights, x, n_slots, words, plain)
+            new_net = np.full((size, n), -1, dtype=np.int64)
+            new_place = np.full((size, n), -1, dtype=np.int64)
             for y in range(steps.shape[0]):
                 s, k = steps[steps.shape[0] - 1 - y, 0], steps[steps.shape[0] - 1 - y, 1]
                 if s >= 0:
                     for z in range(x):
-                        fresh[y, z] = net[s, z]
-                        where[y, z] = place[s, z]
+                        new_net[y, z] = net[s, z]
+                        new_place[y, z] = place[s, z]
                 if k >= 0:
-                    fresh[y, x] = words[k]
-                    where[y, x] = k
-            net, place, n_slots = fresh, where, steps.shape[0]
-        total = mine.sum()
+                    new_net[y, x] = words[k]
+                    new_place[y, x] = k
+            net, place, n_slots = new_net, new_place, steps.shape[0]
+        total = weights.sum()
         for s in range(n_slots):
-            best, who = -1.0, -1
+            best, winner = -1.0, -1
             for x in range(n):
                 share = 0.0
                 for z in range(n):
                     if net[s, z] == net[s, x]:
-                        share += mine[z]
-                greater = plain and share > best - 1e-12 and net[s, x] > net[s, who]
+                        share += weights[z]
+                greater = plain and share > best - 1e-12 and net[s, x] > net[s, winner]
                 if share > best + 1e-12 or greater:
-                    best, who = share, x
-            if net[s, who] >= 0:
-                out_row[n_out] = order[lo + who]
-                out_place[n_out] = place[s, who]
+                    best, winner = share, x
+            if net[s, winner] >= 0:
+                out_row[n_out] = order[lo + winner]
+                out_place[n_out] = place[s, winner]
                 out_share[n_out] = best / total
                 n_out += 1
     out_offsets[task_offsets.size - 1] = n_out
@@ -174,7 +175,7 @@ def rover(task_offsets, order, text_offsets, word, weight, plain, out_row, out_p
 
 @njit(cache=True, nogil=True)
 def weighted_means(x, begin, weight, out):
-    """out[task]: the weighted mean of rows begin[task] .. begin[task + 1] of x."""
+    """Write out[task], the weighted mean of rows begin[task] .. begin[task + 1] of x."""
     for t in range(begin.size - 1):
         total = 0.0
         for e in range(begin[t], begin[t + 1]):
@@ -187,7 +188,7 @@ def weighted_means(x, begin, weight, out):
 
 @njit(cache=True, nogil=True)
 def squared_distances(x, begin, mean, out):
-    """How far each row of a task is from its mean, squared."""
+    """Write the squared distance of each row from the mean of its task."""
     for t in range(begin.size - 1):
         for e in range(begin[t], begin[t + 1]):
             s = 0.0

@@ -1,4 +1,4 @@
-"""Texts as runs of numbers (of words or of characters), and the distances between them."""
+"""Texts as runs of word or character codes, distances between them, medoids, worker weights and votes on words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRAMS = 4
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The words of text t are offsets[t] .. offsets[t + 1] of word, as numbers."""
+    """Word codes of texts: those of text t are word[offsets[t] : offsets[t + 1]]."""
 
     offsets: I8
     word: I8
@@ -25,12 +25,12 @@ class Runs:
 
     @cached_property
     def size(self) -> I8:
-        """How many words each text has."""
+        """Number of words of each text."""
         return np.diff(self.offsets)
 
     @cached_property
     def grams(self) -> tuple[I8, I8]:
-        """(offsets, numbers): the n-grams of one to four words of every text, sorted, repeated ones repeated."""
+        """Offsets and codes of the n-grams of one to four words of each text, sorted, with repetitions."""
         text = np.repeat(np.arange(len(self)), self.size)
         numbers, owners, base = [], [], 0
         code = np.unique(self.word, return_inverse=True)[1].ravel().astype(np.int64)
@@ -54,7 +54,7 @@ class Runs:
 
 
 def edit_counts(runs: Runs, i: I8, j: I8) -> I8:
-    """Words to change, insert or delete between texts i and j."""
+    """Number of words to change, insert or delete between texts i and j."""
     from .kernels import edits
 
     out = np.empty(len(i), dtype=np.int64)
@@ -63,34 +63,34 @@ def edit_counts(runs: Runs, i: I8, j: I8) -> I8:
 
 
 def edit_distance(runs: Runs, i: I8, j: I8) -> F8:
-    """The same over the words of the longer text: 0 to 1; 0 for two empty ones."""
+    """Edit count relative to the longer text, 0 to 1; 0 for two empty texts."""
     longer = np.maximum(runs.size[i], runs.size[j])
     return np.asarray(np.divide(edit_counts(runs, i, j), longer, out=np.zeros(len(i)), where=longer > 0))
 
 
 def gleu(runs: Runs, i: I8, j: I8) -> F8:
-    """Common n-grams of one to four words over those of the text that has more; 1 for two empty texts.
+    """Number of common n-grams of one to four words, relative to the text with more; 1 for two empty texts.
 
     Wu et al. (2016), arXiv:1609.08144.
     """
     from .kernels import common
 
     offsets, gram = runs.grams
-    both = np.empty(len(i), dtype=np.int64)
-    common(offsets, gram, np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64), both)
-    more = np.maximum(np.diff(offsets)[i], np.diff(offsets)[j])
-    return np.asarray(np.divide(both, more, out=np.ones(len(i)), where=more > 0))
+    shared = np.empty(len(i), dtype=np.int64)
+    common(offsets, gram, np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64), shared)
+    larger = np.maximum(np.diff(offsets)[i], np.diff(offsets)[j])
+    return np.asarray(np.divide(shared, larger, out=np.ones(len(i)), where=larger > 0))
 
 
 # ----------------------------------------------------------------
-# What a crowd of texts says together: the text in the middle, workers' weights, and a vote word by word.
+# Aggregation: medoids, worker weights, and a vote word by word.
 
-# Answers' worth of the crowd's own distance that stand beside each worker's.
+# Weight of the crowd's mean distance in a worker's, in answers.
 PSEUDO = 2.0
 
 
 def pairs_within(offsets: I8) -> tuple[I8, I8]:
-    """Every ordered pair of different rows of one task."""
+    """All ordered pairs of different rows of the same task."""
     count = np.diff(offsets)
     task = np.repeat(np.arange(len(count)), count)
     many = count[task]
@@ -101,8 +101,8 @@ def pairs_within(offsets: I8) -> tuple[I8, I8]:
     return i[keep], j[keep]
 
 
-def middle(offsets: I8, off: F8, weight: F8, text: I8) -> I8:
-    """The row of each task that is nearest to the others (-1: no rows); ties go to weight, then to the text."""
+def medoid_rows(offsets: I8, off: F8, weight: F8, text: I8) -> I8:
+    """Row of each task that is closest to the others (-1 without rows); ties go to higher weight, then lower text."""
     n_tasks = len(offsets) - 1
     task = np.repeat(np.arange(n_tasks), np.diff(offsets))
     order = np.lexsort((text, -np.round(weight, 12), np.round(off, 12), task))
@@ -113,16 +113,17 @@ def middle(offsets: I8, off: F8, weight: F8, text: I8) -> I8:
 
 
 def weights_of(error: F8, power: float) -> F8:
-    """Weights that fall with the error: its inverse to a power, the crowd's mean one."""
+    """Weights that decrease with the error: a power of its inverse, with mean one."""
     floor = 0.05 * float(np.median(error)) if len(error) else 0.0
     raw = 1.0 / np.maximum(error, max(floor, 1e-6)) ** power
     return np.asarray(raw / raw.mean()) if len(raw) else raw
 
 
 def voted_words(offsets: I8, order: I8, runs: Runs, weight: F8, plain: bool = False) -> tuple[I8, I8, I8, F8]:
-    """(offsets of tasks, row, place in its text, share of the vote) of every word that the vote keeps; runs by row.
+    """Vote on words: task offsets, and row, position in its text and share of the votes of each chosen word.
 
-    With `plain` an alignment costs 0 or 1 a place, as in the paper, and ties go to the word with the greater number.
+    `runs` are by row. With `plain`, an alignment costs 0 or 1 per slot, as in the paper, and ties go to the larger word
+    code.
     """
     from .kernels import rover
 
@@ -130,5 +131,5 @@ def voted_words(offsets: I8, order: I8, runs: Runs, weight: F8, plain: bool = Fa
     row, place, share = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     out = np.zeros(len(offsets), dtype=np.int64)
     used = rover(offsets, order, runs.offsets, runs.word, weight, plain, row, place, share, out)
-    # Tasks without words begin where the next one does.
+    # Tasks without words start where the next one does.
     return np.maximum.accumulate(out), row[:used], place[:used], share[:used]

@@ -1,4 +1,4 @@
-"""The page of a crowd that writes texts: what every page has, and the texts that are least sure."""
+"""The report page for texts: the common sections and the least certain texts."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ...report.text import percent, shown
 from .answers import Texts, written
 from .estimate import TextEstimate
 
-# Tasks and answers of a task that are shown, and characters of a text.
+# Maximum number of tasks, of answers per task, and of characters of a text.
 TASKS, ANSWERS, LONGEST = 25, 12, 600
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word and how much of the vote is for it, 1 to 4."""
+    """A word and the level (1 to 4) of its share of the votes."""
 
     text: str
     level: int
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A task: its text (in words where they were voted on), and the answers."""
+class TaskText:
+    """A task: its text (split into words after a vote on words) and its answers."""
 
     name: str
     confidence: str
@@ -42,7 +42,17 @@ class Shown:
 
 
 def text_page(votes: Votes[Texts], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """All sections (see `report.render`)."""
+    """Build the report page.
+
+    Args:
+        votes: The votes.
+        result: A result of these votes.
+        truth: Known texts of some tasks.
+        blind: The same method fitted without the truth, where `result` was fitted with it.
+
+    Returns:
+        The sheet with all sections.
+    """
     sheet = plain_page(votes, result)
     tasks = _tasks(votes, result)
     body = fragment("texts/texts.html.j2", tasks=tasks, votes=any(task.words for task in tasks))
@@ -54,22 +64,22 @@ def text_page(votes: Votes[Texts], result: Result, *, truth: Any = None, blind: 
     return replace(sheet, sections=sections)
 
 
-def _tasks(votes: Votes[Texts], result: Result) -> list[Shown]:
+def _tasks(votes: Votes[Texts], result: Result) -> list[TaskText]:
     estimate = result.estimate
     assert isinstance(estimate, TextEstimate)
-    heard = votes.labels_per_task > 0
-    order = np.lexsort((estimate.sure, ~heard))[: min(TASKS, int(heard.sum()))]
+    answered = votes.labels_per_task > 0
+    order = np.lexsort((estimate.sure, ~answered))[: min(TASKS, int(answered.sum()))]
     at = np.concatenate([[0], np.cumsum(estimate.n_words)])
-    said, texts = estimate.outputs, votes.answers.texts.to_list()
+    outputs, texts = estimate.outputs, votes.answers.texts.to_list()
     out = []
     for t in order.tolist():
-        parts, share = written(said[t]), estimate.word_sure[at[t] : at[t + 1]]
+        parts, share = written(outputs[t]), estimate.word_sure[at[t] : at[t + 1]]
         words = []
-        if len(parts) == len(share) and len(said[t]) <= LONGEST:
+        if len(parts) == len(share) and len(outputs[t]) <= LONGEST:
             words = [Word(shown(word), 1 + min(3, int(4 * s))) for word, s in zip(parts, share.tolist(), strict=True)]
         rows = range(int(votes.task_offsets[t]), int(votes.task_offsets[t + 1]))
         answers = [(shown(votes.workers[int(votes.worker[r])]), shown(texts[votes.answers.text[r]], LONGEST))
                    for r in list(rows)[:ANSWERS]]  # fmt: skip
-        out.append(Shown(shown(votes.tasks[t]), percent(float(estimate.sure[t])), shown(said[t], LONGEST), words,
+        out.append(TaskText(shown(votes.tasks[t]), percent(float(estimate.sure[t])), shown(outputs[t], LONGEST), words,
                          answers))  # fmt: skip
     return out

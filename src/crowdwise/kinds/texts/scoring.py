@@ -1,111 +1,109 @@
-"""How good are texts, given the truth: word and character error rates, GLEU, and how many are right to the word."""
+"""Evaluation of texts (word and character error rates, GLEU, exact matches), and descriptions of votes and results."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
-from ...evaluation.scores import Scored, Table
+from ...evaluation.scores import Scores, Table
 from ...evaluation.statement import outlook
 from ...stats.bootstrap import central, times_drawn
-from .answers import Texts, letter_runs, texts_of, word_runs
+from .answers import Texts, letter_runs, word_runs
 from .estimate import TextEstimate, TextWorkers
 from .fitting import text_truth
 from .maths import F8, edit_counts, gleu
 
-# The scores as people call them, in the order in which they read them.
+# Display names of the scores, in display order.
 SCORES = {
     "wer": "word error rate",
     "cer": "character error rate",
     "gleu": "GLEU",
-    "exact": "right to the word",
+    "exact": "exact matches",
 }
 _BLOCK = 200
 
 
-@dataclass(frozen=True, repr=False)
-class TextEvaluation(Scored):
-    """Scores over the tasks whose truth is known; case, punctuation and hyphens do not count, except in GLEU, where
-    punctuation does.
+@dataclass(frozen=True, repr=False, kw_only=True)
+class TextEvaluation(Scores):
+    """Scores of texts over the tasks with a known truth, ignoring case, hyphens and (except in GLEU) punctuation.
 
-    `wer` and `cer`: words (letters) to change over those of the truth, all tasks pooled; `gleu`: the mean over tasks;
-    `exact`: the share of texts with the words of the truth. `intervals` holds the 95 % interval of each.
+    - `wer`, `cer`: word and character edits relative to the length of the truth, pooled over tasks
+    - `gleu`: mean GLEU over tasks
+    - `exact`: share of texts with the same words as the truth
     """
 
-    n: int
-    wer: float
-    cer: float
-    gleu: float
-    exact: float
-    truths_without_labels: int = 0
-    n_gold_left_out: int = 0
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        some = "; ".join(f"{name} {getattr(self, key):.4f}" for key, name in SCORES.items())
-        return f"TextEvaluation({self.n:,} task{'s' * (self.n != 1)}: {some})"
+    NAMES: ClassVar[Mapping[str, str]] = SCORES
+    FLAT: ClassVar[bool] = True
 
     def headline(self) -> dict[str, float]:
-        """Words right (one minus the word error rate), and GLEU."""
+        """Return the share of right words (one minus the word error rate), and GLEU."""
         return {"words_right": 1 - self.wer, "gleu": self.gleu}
-
-    def rows(self) -> list[list[str]]:
-        """Name, value and 95 % interval of every score, for people."""
-        out = []
-        for key, name in SCORES.items():
-            between = self.intervals.get(key)
-            shown = "–" if between is None else f"{between[0]:.4f} – {between[1]:.4f}"
-            out.append([name, f"{getattr(self, key):.4f}", shown])
-        return out
-
-    def tables(self) -> list[Table]:
-        """Nothing more to show."""
-        return []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dict(vars(self))
 
 
 def evaluate(
-    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+    estimates: Result | pl.DataFrame,
+    truth: Any,
+    *,
+    fit_gold: pl.Series | None = None,
+    resamples: int = 0,
+    seed: int = 0,
 ) -> TextEvaluation:
-    """Score a Result, or a table task, output, against the truth."""
-    tasks, outputs = _said(found)
+    """Score texts against the truth.
+
+    Args:
+        estimates: A Result, or a table task, output.
+        truth: True texts: a mapping or a table task, output.
+        fit_gold: Tasks that were gold in the fit; they are not scored.
+        resamples: Number of resamples for the intervals; 0 leaves them out.
+        seed: Seed of the resampling.
+
+    Returns:
+        The scores.
+
+    Raises:
+        DataError: No task can be scored, or a table is malformed.
+    """
+    tasks, outputs = _said(estimates)
     table = text_truth(truth)
-    at, known = lookup(tasks, table["task"])
-    if not known.any():
+    at, is_known = lookup(tasks, table["task"])
+    if not is_known.any():
         raise DataError("none of the tasks in the truth has a text here; do the task ids match?")
-    gone = known & among(table["task"], told)
-    fair = np.flatnonzero(known & ~gone)
-    if not len(fair):
-        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
-    mine = outputs.gather(at[fair].tolist()).fill_null("").to_list()
-    theirs = table["output"].gather(fair.tolist()).to_list()
-    terms = _terms(mine, theirs)
-    scores = {key: float(value) for key, value in _ratios(terms.sum(axis=0), len(fair)).items()}
+    was_gold = is_known & among(table["task"], fit_gold)
+    scored_rows = np.flatnonzero(is_known & ~was_gold)
+    if not len(scored_rows):
+        raise DataError(ALL_GOLD.format(n=int(was_gold.sum())))
+    estimated = outputs.gather(at[scored_rows].tolist()).fill_null("").to_list()
+    true = table["output"].gather(scored_rows.tolist()).to_list()
+    terms = _terms(estimated, true)
+    scores = {key: float(value) for key, value in _ratios(terms.sum(axis=0), len(scored_rows)).items()}
     return TextEvaluation(
-        n=len(fair),
-        truths_without_labels=int((~known).sum()),
-        n_gold_left_out=int(gone.sum()),
+        n=len(scored_rows),
+        truths_without_labels=int((~is_known).sum()),
+        n_gold_left_out=int(was_gold.sum()),
+        scores=scores,
         intervals=_intervals(terms, resamples, seed) if resamples else {},
-        **scores,
     )
 
 
-def _terms(mine: list[str], theirs: list[str]) -> F8:
-    """terms[task]: words to change, words; letters to change, letters; GLEU; whether right."""
-    n = len(mine)
+def _terms(estimated: list[str], true: list[str]) -> F8:
+    """terms[task]: word edits, words, letter edits, letters, GLEU, exact match."""
+    n = len(estimated)
     i, j = np.arange(n), n + np.arange(n)
-    words, letters, marks = word_runs(mine + theirs), letter_runs(mine + theirs), word_runs(mine + theirs, marks=True)
+    words, letters, marks = (
+        word_runs(estimated + true),
+        letter_runs(estimated + true),
+        word_runs(estimated + true, marks=True),
+    )
     wrong = edit_counts(words, i, j)
     columns = [wrong, words.size[j], edit_counts(letters, i, j), letters.size[j], gleu(marks, i, j), wrong == 0]
     return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
@@ -131,69 +129,69 @@ def _intervals(terms: F8, resamples: int, seed: int) -> dict[str, tuple[float, f
     return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}
 
 
-def _said(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    if isinstance(found, Result):
-        estimate = found.estimate
+def _said(estimates: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    if isinstance(estimates, Result):
+        estimate = estimates.estimate
         assert isinstance(estimate, TextEstimate)
-        return found.tasks, pl.Series("output", estimate.outputs, dtype=pl.String)
-    name = next((each for each in ("output", "label", "text") if each in found.columns), "output")
+        return estimates.tasks, pl.Series("output", estimate.outputs, dtype=pl.String)
+    name = next((column for column in ("output", "label", "text") if column in estimates.columns), "output")
     for needed in ("task", name):
-        if needed not in found.columns:
-            raise DataError(f"the texts have no column {needed!r}; they have {', '.join(found.columns)}")
-    if found["task"].is_duplicated().any():
-        raise DataError(f"task {found['task'].filter(found['task'].is_duplicated())[0]!r} has two texts")
-    return found["task"], found[name].cast(pl.String)
-
-
-def said(votes: Any, result: Result) -> Texts:  # noqa: ARG001
-    """The estimates as one answer a task."""
-    return texts_of(_said(result)[1])
-
-
-def known(votes: Any, gold: Any) -> tuple[Any, Texts]:
-    """Codes of the known tasks, and their texts."""
-    table = text_truth(gold)
-    at, there = lookup(votes.tasks, table["task"])
-    return at[there], texts_of(table["output"].filter(pl.Series(there)))
+        if needed not in estimates.columns:
+            raise DataError(f"the texts have no column {needed!r}; they have {', '.join(estimates.columns)}")
+    if estimates["task"].is_duplicated().any():
+        raise DataError(f"task {estimates['task'].filter(estimates['task'].is_duplicated())[0]!r} has two texts")
+    return estimates["task"], estimates[name].cast(pl.String)
 
 
 # ----------------------------------------------------------------
-# Texts for people: what a fit comes to, its workers, what is in a file.
+# Descriptions of votes and results.
 
 Row = list[str]
-# Below this a text deserves another look.
+# Texts with a lower confidence are reported as doubtful.
 DOUBTFUL = 0.6
 
 
+def describe(votes: Votes[Texts]) -> dict[str, Any]:
+    """Describe votes: the common facts plus the number of different texts and their lengths."""
+    size = votes.answers.word_runs.size[votes.answers.text]
+    used = len(np.unique(votes.answers.text))
+    words = {
+        "min": int(size.min()) if len(size) else 0,
+        "median": float(np.median(size)) if len(size) else 0.0,
+        "max": int(size.max(initial=0)),
+    }
+    return {**common(votes), "different_texts": used, "words": words, "texts_without_words": int((size == 0).sum())}
+
+
 def sentences(votes: Votes[Any], result: Result) -> list[str]:  # noqa: ARG001
-    """How sure the texts are, and how many are in doubt."""
+    """Describe how many texts are doubtful."""
     estimate = result.estimate
     assert isinstance(estimate, TextEstimate)
-    heard = result.labels_per_task > 0
-    doubt = int((estimate.sure[heard] < DOUBTFUL).sum())
-    return [f"{doubt:,} of {int(heard.sum()):,} texts are so much in doubt that they need a look"]
+    answered = result.labels_per_task > 0
+    n_doubtful = int((estimate.sure[answered] < DOUBTFUL).sum())
+    return [f"{n_doubtful:,} of {int(answered.sum()):,} texts are doubtful and need review"]
 
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
-    """The nearest to the others and the farthest, those without answers left out."""
-    picture = result.picture
-    assert isinstance(picture, TextWorkers)
-    heard = np.flatnonzero(result.labels_per_worker > 0)
-    order = heard[np.argsort(picture.error[heard], kind="stable")]
-    some = order if len(order) <= 2 * limit else np.concatenate([order[:limit], order[-limit:]])
-    names = result.workers.gather(some.tolist()).to_list()
+    """Return a header and rows of the workers closest to and farthest from the others."""
+    summary = result.worker_summary
+    assert isinstance(summary, TextWorkers)
+    active = np.flatnonzero(result.labels_per_worker > 0)
+    order = active[np.argsort(summary.error[active], kind="stable")]
+    shown = order if len(order) <= 2 * limit else np.concatenate([order[:limit], order[-limit:]])
+    names = result.workers.gather(shown.tolist()).to_list()
     rows = [
-        [str(name), f"{result.labels_per_worker[w]:,}", f"{picture.error[w]:.3f}", f"{picture.off[w]:.3f}",
-         f"{picture.weight[w]:.3g}"]
-        for name, w in zip(names, some, strict=True)
+        [str(name), f"{result.labels_per_worker[w]:,}", f"{summary.error[w]:.3f}", f"{summary.off[w]:.3f}",
+         f"{summary.weight[w]:.3g}"]
+        for name, w in zip(names, shown, strict=True)
     ]  # fmt: skip
-    if len(some) < len(order):
+    if len(shown) < len(order):
         rows.insert(limit, ["…", "", "", "", ""])
     return ["worker", "answers", "from the others", "from the estimate", "weight"], rows
 
 
 def show(result: Result) -> tuple[str, list[Table]]:
-    """The texts that are least sure."""
+    """Return the summary and a table of the least certain texts."""
     estimate = result.estimate
     assert isinstance(estimate, TextEstimate)
     table = result.to_table().sort("confidence").head(5)
@@ -202,7 +200,7 @@ def show(result: Result) -> tuple[str, list[Table]]:
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], list[str]]:  # noqa: ARG001
-    """Rows for the table of sizes, tables, and advice."""
+    """Return rows, tables and advice for `crowdwise inspect`."""
     words = facts["words"]
     rows = [
         ["different texts", f"{facts['different_texts']:,}"],
@@ -211,7 +209,7 @@ def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], 
     ]
     advice = []
     if facts["texts_without_words"]:
-        advice.append(f"{facts['texts_without_words']:,} answers hold no word, only marks")
+        advice.append(f"{facts['texts_without_words']:,} answers contain no words, only punctuation")
     if facts["different_texts"] <= 20 < facts["annotations"]:
-        advice.append("there are few different texts: are they classes (--kind classes)?")
+        advice.append("there are only a few different texts: are they classes (--kind classes)?")
     return rows, [], advice

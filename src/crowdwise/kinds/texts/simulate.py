@@ -1,4 +1,4 @@
-"""Planted crowds that write down what they hear: true sentences of made-up words, and workers who get words wrong.
+"""Simulated crowds that transcribe or translate sentences of made-up words.
 
 >>> from crowdwise.kinds.texts.simulate import text_crowd
 >>> crowd = text_crowd(20, 6, per_task=3, seed=1)
@@ -8,35 +8,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import ParameterError
 from ...core.votes import Votes
-from ...simulate.words import vocabulary
-from .answers import Texts
-from .kind import text_votes
+from ...simulate.draws import draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
+from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from .answers import Texts, text_votes
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
-# What a constant worker writes, whatever the task.
+# The answer of a constant worker to every task.
 CONSTANT = "nothing to hear"
 
 
 @dataclass(frozen=True, eq=False)
 class TextCrowd:
-    """What the workers wrote, and what nobody but a simulator knows.
+    """The texts of a simulated crowd and the parameters behind them.
 
-    An honest worker gets each word wrong with chance `error`: another word, none, or one too many. With `freedom` a
-    word is said in one of three other ways and neighbours change places: translations. `kind` is honest, random (writes
-    another sentence), constant or copier.
+    An honest worker gets each word wrong with probability `error`: another word, none, or an additional one. With
+    `freedom` words are replaced by one of three synonyms and neighbours change places, as in translations. `kind` is
+    honest, random (writes another sentence), constant or copier.
     """
 
     task: I4
@@ -61,173 +57,110 @@ def text_crowd(
     copier: float = 0.0,
     seed: int | np.random.Generator = 0,
 ) -> TextCrowd:
-    """Sentences of `words` words; errors drawn between the ends given; `random`, `constant`, `copier` are shares."""
+    """Draw a crowd that writes texts.
+
+    Args:
+        tasks: Number of sentences.
+        workers: Number of workers.
+        per_task: Number of different workers of each sentence.
+        words: Range of the number of words in a sentence.
+        error: Range of the workers' error rates.
+        freedom: Probability of a synonym, and twice the probability that two neighbouring words change places.
+        random: Share of workers who write another sentence.
+        constant: Share of workers with the same text for every task.
+        copier: Share of workers who copy an honest worker.
+        seed: Seed of the draws, or a generator.
+    """
     rng = np.random.default_rng(seed)
     lexicon = vocabulary(800, rng)
-    true = [rng.integers(200, size=rng.integers(words[0], words[1] + 1)) for _ in range(tasks)]
-    kinds = [name for name, share in (("random", random), ("constant", constant), ("copier", copier))
-             for _ in range(round(share * workers))]  # fmt: skip
-    kinds += ["honest"] * (workers - len(kinds))
-    kind = [kinds[i] for i in rng.permutation(workers)]
+    sentences = [rng.integers(200, size=rng.integers(words[0], words[1] + 1)) for _ in range(tasks)]
+    kind = draw_kinds(workers, {"random": random, "constant": constant, "copier": copier}, rng)
     rate = rng.uniform(*error, workers)
-    honest = [i for i, name in enumerate(kind) if name == "honest"]
-    copies = np.array([honest[int(rng.integers(len(honest)))] if name == "copier" and honest else -1 for name in kind],
-                      dtype=np.int32)  # fmt: skip
-    who = np.sort(rng.permuted(np.tile(np.arange(workers), (tasks, 1)), axis=1)[:, :per_task], axis=1)
-    said: dict[tuple[int, int], str] = {}
+    copies = draw_sources(kind, rng, distinct=False)
+    workers_of = draw_workers(tasks, workers, per_task, rng)
+    outputs: dict[tuple[int, int], str] = {}
     for t in range(tasks):
-        for w in sorted(who[t].tolist(), key=lambda w: copies[w] >= 0):
+        for w in sorted(workers_of[t].tolist(), key=lambda w: copies[w] >= 0):
             source = (t, int(copies[w]))
             if kind[w] == "constant":
-                said[t, w] = CONSTANT
-            elif copies[w] >= 0 and source in said:
-                said[t, w] = said[source]
+                outputs[t, w] = CONSTANT
+            elif copies[w] >= 0 and source in outputs:
+                outputs[t, w] = outputs[source]
             else:
-                base = true[t] if kind[w] != "random" else true[int(rng.integers(tasks))]
-                said[t, w] = " ".join(lexicon[i] for i in _heard(base, float(rate[w]), freedom, rng))
-    rows = [(t, int(w)) for t in range(tasks) for w in who[t]]
+                sentence = sentences[t] if kind[w] != "random" else sentences[int(rng.integers(tasks))]
+                outputs[t, w] = " ".join(lexicon[i] for i in _with_errors(sentence, float(rate[w]), freedom, rng))
+    rows = [(t, int(w)) for t in range(tasks) for w in workers_of[t]]
     return TextCrowd(
         task=np.array([t for t, _ in rows], dtype=np.int32),
         worker=np.array([w for _, w in rows], dtype=np.int32),
-        outputs=[said[row] for row in rows],
-        truth=[" ".join(lexicon[i] for i in sentence) for sentence in true],
+        outputs=[outputs[row] for row in rows],
+        truth=[" ".join(lexicon[i] for i in sentence) for sentence in sentences],
         error=rate,
         kind=kind,
         copies=copies,
     )
 
 
-def _heard(sentence: npt.NDArray[np.int64], error: float, freedom: float, rng: np.random.Generator) -> list[int]:
-    """A worker's version: words 0..199 are the true ones, i + 200 · k other ways to say them."""
-    out: list[int] = []
+def _with_errors(sentence: npt.NDArray[np.int64], error: float, freedom: float, rng: np.random.Generator) -> list[int]:
+    """A worker's version. Words 0 to 199 are the true ones; i + 200 k are synonyms of word i."""
+    version: list[int] = []
     for word in sentence.tolist():
         if rng.random() < freedom:
             word += 200 * int(rng.integers(1, 4))
         if rng.random() >= error:
-            out.append(word)
+            version.append(word)
             continue
-        how = rng.random()
-        if how < 0.6:
-            out.append(int(rng.integers(200)))
-        elif how < 0.8:
-            out += [word, int(rng.integers(200))]
-    for k in range(len(out) - 1):
+        sort_of_error = rng.random()
+        if sort_of_error < 0.6:
+            version.append(int(rng.integers(200)))
+        elif sort_of_error < 0.8:
+            version += [word, int(rng.integers(200))]
+    for k in range(len(version) - 1):
         if rng.random() < freedom / 2:
-            out[k], out[k + 1] = out[k + 1], out[k]
-    return out or [int(sentence[0])]
+            version[k], version[k + 1] = version[k + 1], version[k]
+    return version or [int(sentence[0])]
 
 
-# ---------------------------------------------------------------- Planted crowds that write texts
-
-# ----------------------------------------------------------------
-# Ready-made crowds that write texts, by name: votes, the truth, and who was planted as what.
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PlantedTexts:
-    """What the workers wrote, and what nobody but a simulator knows: the counterpart of `Crowd` for texts.
+class PlantedTexts(Planted[Votes[Texts]]):
+    """Simulated texts with their ground truth. `truth` holds the true text of each task.
 
     >>> from crowdwise import simulate
     >>> simulate.scenario("texts_random", tasks=20, workers=10, seed=1)
     PlantedTexts(honest, random: Votes(100 texts, 20 tasks, 10 workers))
     """
 
-    planted: TextCrowd
-
-    def __repr__(self) -> str:
-        return f"PlantedTexts({', '.join(sorted(set(self.kind)))}: {self.votes})"
-
-    @cached_property
-    def votes(self) -> Votes[Texts]:
-        """What the workers wrote."""
-        tasks, workers = (
-            pl.Series([f"{mark}{i:0{len(str(n - 1))}d}" for i in range(n)])
-            for mark, n in (("t", len(self.planted.truth)), ("w", len(self.planted.kind)))
+    def __init__(self, planted: TextCrowd) -> None:
+        tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
+        copies = source_names(workers, planted.copies)
+        super().__init__(
+            text_votes(
+                tasks.gather(planted.task),
+                workers.gather(planted.worker),
+                planted.outputs,
+                tasks=tasks,
+                workers=workers,
+            ),
+            pl.DataFrame({"task": tasks, "output": planted.truth}),
+            worker_columns(workers, planted.kind, copies=copies, error=planted.error),
+            planted,
         )
-        task, worker = tasks.gather(self.planted.task), workers.gather(self.planted.worker)
-        return text_votes(task, worker, self.planted.outputs, tasks=tasks, workers=workers)
-
-    @property
-    def annotations(self) -> Votes[Texts]:
-        """The votes, by the name that they have in a `Crowd`."""
-        return self.votes
-
-    @property
-    def truth(self) -> Any:
-        """The true text of each task."""
-        return self.planted.truth
-
-    @property
-    def kind(self) -> list[str]:
-        """What each worker was planted as: honest, random, constant or copier."""
-        return self.planted.kind
-
-    @property
-    def copies(self) -> list[str | None]:
-        """Whom each worker copies."""
-        names = self.votes.workers.to_list()
-        return [names[at] if at >= 0 else None for at in self.planted.copies.tolist()]
-
-    def truth_table(self) -> pl.DataFrame:
-        """The table task, output."""
-        return pl.DataFrame({"task": self.votes.tasks, "output": self.truth})
-
-    def worker_table(self) -> pl.DataFrame:
-        """The table worker, kind, copies, error."""
-        columns: dict[str, Any] = {
-            "worker": self.votes.workers,
-            "kind": pl.Series(self.kind, dtype=pl.String),
-            "copies": pl.Series(self.copies, dtype=pl.String),
-        }
-        return pl.DataFrame(columns | {"error": self.planted.error})
-
-    def save(self, folder: str | Path, force: bool = False) -> list[str]:
-        """Write votes.csv, truth.csv and workers.csv; returns the names written.
-
-        Files that are there already are only overwritten with `force`.
-        """
-        from ...io.csv.folder import write_tables
-
-        tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
-        tables["workers.csv"] = self.worker_table()
-        write_tables(folder, tables, force=force)
-        return list(tables)
 
 
-@dataclass(frozen=True)
-class TextScenario:
-    """A ready-made crowd that writes texts: one line about it, and what `text_crowd` is told."""
-
-    description: str
-    told: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(
-        self,
-        n_tasks: int,
-        n_workers: int,
-        n_classes: int | None,
-        labels_per_task: int,
-        n_features: int = 0,
-        seed: int = 0,
-    ) -> PlantedTexts:
-        """A crowd of this size."""
-        if labels_per_task > n_workers:
-            raise ParameterError(
-                f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}"
-            )
-        for name, given in (("classes", n_classes), ("features", n_features)):
-            if given:
-                raise ParameterError(f"{name}={given} does not go with texts; leave it out")
-        return PlantedTexts(text_crowd(n_tasks, n_workers, per_task=labels_per_task, **self.told, seed=seed))
+def _draw(size: Size, **options: Any) -> PlantedTexts:
+    return PlantedTexts(text_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
 
 
-TEXT_SCENARIOS: dict[str, TextScenario] = {
-    "texts_plain": TextScenario("transcripts: every worker gets some words wrong"),
-    "texts_translations": TextScenario("translations: words said in other ways, in another order", {"freedom": 0.5}),
-    "texts_random": TextScenario("transcripts; a fifth write another sentence", {"random": 0.2}),
-    "texts_copiers": TextScenario("transcripts; a fifth copy an honest worker each", {"copier": 0.2}),
-    "texts_mixed": TextScenario(
-        "transcripts; one in ten writes another sentence, always the same, or copies each",
-        {"random": 0.1, "constant": 0.1, "copier": 0.1},
-    ),
-}
+TEXT_SCENARIOS = scenarios(
+    "texts",
+    _draw,
+    {
+        "texts_plain": ("transcripts: every worker gets some words wrong", {}),
+        "texts_translations": ("translations: synonyms and another word order", {"freedom": 0.5}),
+        "texts_random": ("transcripts; a fifth of the workers write another sentence", {"random": 0.2}),
+        "texts_copiers": ("transcripts; a fifth of the workers copy an honest worker", {"copier": 0.2}),
+        "texts_mixed": (
+            "transcripts; a tenth each of the workers write another sentence, always the same, or copy",
+            {"random": 0.1, "constant": 0.1, "copier": 0.1},
+        ),
+    },
+)

@@ -1,4 +1,4 @@
-"""Triplets: which of left and right is more like head."""
+"""Answers that are triplets: which of two items, left or right, is more similar to a third, head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.vocabulary import Codes, lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
-from ..similarities.answers import both_sides, in_given, moved, repeats, series_of
+from ..similarities.answers import both_sides, in_given, recoded, repeats, series_of
 
 SIDES = {
     "head": "head anchor reference ref query target",
@@ -24,14 +24,22 @@ SIDES = {
     "right": "right item_b option_b second",
 }
 CLOSER = "closer more_similar winner label answer response choice"
-ALIKE = "two of the three items are the same"
-NOBODY = "everyone"
+SAME_ITEM = "two of the three items are the same"
+EVERYONE = "everyone"
 WORDS = {"left": 0, "a": 0, "first": 0, "right": 1, "b": 1, "second": 1}
 
 
 @dataclass(frozen=True, eq=False)
 class Triplets(Answers):
-    """head, left and right as codes into `items`; side[row] is 0 where left is closer to head, 1 where right is."""
+    """Answers with one triplet each.
+
+    Args:
+        head: Reference item of each row, as a code into `items`.
+        left: First item to compare with it.
+        right: Second item to compare with it.
+        side: 0 where left is closer to head, 1 where right is.
+        items: Names of the items.
+    """
 
     kind: ClassVar[str] = "triplets"
 
@@ -50,49 +58,55 @@ class Triplets(Answers):
 
     @property
     def near(self) -> Codes:
-        """The item that was said to be closer."""
+        """The closer item of each row."""
         return np.asarray(np.where(self.side == 0, self.left, self.right))
 
     @property
     def far(self) -> Codes:
-        """The other one."""
+        """The other item of each row."""
         return np.asarray(np.where(self.side == 0, self.right, self.left))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The answers of these rows."""
+        """Return the answers of some rows."""
         return type(self)(self.head[rows], self.left[rows], self.right[rows], self.side[rows], self.items)
 
     def join(self, other: Self) -> Self:
-        """Both, over the items of both."""
+        """Concatenate two sets of answers over the union of their items."""
         items = union(self.items, other.items)
-        mine, theirs = (lookup(items, each.items.cast(items.dtype))[0] for each in (self, other))
+        own_codes, other_codes = (lookup(items, answers.items.cast(items.dtype))[0] for answers in (self, other))
         head, left, right = (
-            np.concatenate([moved(getattr(self, name), mine), moved(getattr(other, name), theirs)]) for name in SIDES
+            np.concatenate([recoded(getattr(self, name), own_codes), recoded(getattr(other, name), other_codes)])
+            for name in SIDES
         )
         return type(self)(head, left, right, np.concatenate([self.side, other.side]), items)
 
     def columns(self) -> dict[str, pl.Series]:
-        """head, left, right, and which side is closer."""
-        said = pl.Series("closer", ["left", "right"]).gather(self.side.astype(np.int64))
-        return {**{name: self.items.gather(getattr(self, name)).rename(name) for name in SIDES}, "closer": said}
+        """Return the columns head, left, right and closer (left or right)."""
+        closer = pl.Series("closer", ["left", "right"]).gather(self.side.astype(np.int64))
+        return {**{name: self.items.gather(getattr(self, name)).rename(name) for name in SIDES}, "closer": closer}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """Head, the closer item and the other: sides do not make another answer."""
+        """Return head, closer and other item as sort keys; swapping left and right gives the same answer."""
         return np.asarray(self.head), self.near, self.far
 
 
 class TripletCoder(Coder):
-    """Columns head, left, right and closer: left, right, or the closer item's name."""
+    """Read columns head, left, right and closer (left, right, or the name of the closer item).
+
+    Args:
+        columns: Columns by name; the four are taken out of it.
+        items: All items; others are refused.
+    """
 
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         missing = [name for name in (*SIDES, "closer") if name not in columns]
         if missing:
             raise DataError(f"triplets need the columns head, left, right and closer; {missing[0]} is missing")
-        three = [series_of(columns.pop(name), name) for name in SIDES]
-        self.said = series_of(columns.pop("closer"), "closer")
-        if len({len(each) for each in (*three, self.said)}) > 1:
-            raise DataError("the columns head, left, right and closer are not equally long")
-        self.size, self.all = len(self.said), both_sides(*three)
+        sides = [series_of(columns.pop(name), name) for name in SIDES]
+        self.closer = series_of(columns.pop("closer"), "closer")
+        if len({len(series) for series in (*sides, self.closer)}) > 1:
+            raise DataError("the columns head, left, right and closer differ in length")
+        self.size, self.all = len(self.closer), both_sides(*sides)
         self.given = None if items is None else sorted_vocabulary(items, "item")
 
     def __len__(self) -> int:
@@ -105,41 +119,41 @@ class TripletCoder(Coder):
     @property
     def null(self) -> Mask | None:  # type: ignore[override]
         """Rows in which an item or the answer is missing."""
-        text = self.said.cast(pl.String).str.strip_chars()
-        gone = (text.is_null() | (text == "")).to_numpy()
+        text = self.closer.cast(pl.String).str.strip_chars()
+        is_missing = (text.is_null() | (text == "")).to_numpy()
         if self.all.null is not None:
-            gone = np.logical_or.reduce([gone, *self._three(self.all.null)])
-        return gone if gone.any() else None
+            is_missing = np.logical_or.reduce([is_missing, *self._three(self.all.null)])
+        return is_missing if is_missing.any() else None
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these values for no item and no answer."""
-        text = self.said.cast(pl.String)
+        """Treat these values as missing and return those that occurred."""
+        text = self.closer.cast(pl.String)
         hit = text.str.strip_chars().is_in(list(names)).fill_null(False)
-        seen = set(text.filter(hit).str.strip_chars().to_list())
-        self.said = text.set(hit, None)
-        return seen | self.all.leave_out(names)
+        replaced = set(text.filter(hit).str.strip_chars().to_list())
+        self.closer = text.set(hit, None)
+        return replaced | self.all.leave_out(names)
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
-        """Rows with three different items; an answer that is neither side is refused."""
+        """Admit rows with three different items; an answer that names neither side raises DataError."""
         head, left, right = self._three(self.all.codes)
-        alike = (head == left) | (head == right) | (left == right)
-        dropped[ALIKE] = int((keep & alike).sum())
-        self._side(keep & ~alike)
-        return np.asarray(~alike)
+        same_item = (head == left) | (head == right) | (left == right)
+        dropped[SAME_ITEM] = int((keep & same_item).sum())
+        self._side(keep & ~same_item)
+        return np.asarray(~same_item)
 
     def finish(self) -> Triplets:
-        """The answers."""
+        """Return the coded triplets."""
         items, codes = in_given(self.all, self.given)
         head, left, right = self._three(codes)
         return Triplets(head, left, right, self._side(np.zeros(self.size, dtype=bool)), items.rename("item"))
 
     def _side(self, keep: Mask) -> npt.NDArray[np.int8]:
-        text = self.said.cast(pl.String).str.strip_chars()
+        text = self.closer.cast(pl.String).str.strip_chars()
         names = self.all.vocabulary.cast(pl.String).to_list()
         code = {name: i for i, name in enumerate(names)}
         distinct = text.drop_nulls().unique().sort()
         item = np.array([code.get(word, -1) for word in distinct.to_list()] or [-1])
-        word = np.array([WORDS.get(each.lower(), -1) for each in distinct.to_list()] or [-1])
+        word = np.array([WORDS.get(word_.lower(), -1) for word_ in distinct.to_list()] or [-1])
         at = lookup(distinct, text.fill_null(""))[0] if len(distinct) else np.zeros(self.size, dtype=np.int64)
         _, left, right = self._three(self.all.codes)
         side = np.where(item[at] == left, 0, np.where(item[at] == right, 1, word[at]))
@@ -153,29 +167,29 @@ class TripletCoder(Coder):
         return np.maximum(side, 0).astype(np.int8)
 
 
-def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
-    """head, left, right and which is closer."""
+def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
+    """Find the columns head, left, right and closer; None unless all are there."""
     plain = {name.strip().lower().replace(" ", "_"): name for name in header}
-    found = {
+    columns = {
         role: next((plain[name] for name in names.split() if name in plain), None)
         for role, names in {**SIDES, "closer": CLOSER}.items()
     }
-    return {role: str(name) for role, name in found.items()} if all(found.values()) else None
+    return {role: str(name) for role, name in columns.items()} if all(columns.values()) else None
 
 
-def complete(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | None, bool]:
-    """Tasks that nobody named are the triplets, and nameless answers are everyone's."""
+def fill_columns(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | None, bool]:
+    """Add missing columns: tasks named after the triplets, and the worker "everyone"."""
     notes: tuple[str, ...] = ()
     if "task" not in columns:
-        three = {name: series_of(columns[name], name).cast(pl.String).str.strip_chars() for name in SIDES}
+        sides = {name: series_of(columns[name], name).cast(pl.String).str.strip_chars() for name in SIDES}
         pair = pl.min_horizontal("left", "right") + pl.lit(" | ") + pl.max_horizontal("left", "right")
-        named = pl.DataFrame(three).select((pl.col("head") + pl.lit(": ") + pair).alias("task"))
+        named = pl.DataFrame(sides).select((pl.col("head") + pl.lit(": ") + pair).alias("task"))
         columns["task"] = named.to_series()
     if "worker" in columns:
         notes = repeats(columns, "triplet")
         return notes, None, bool(notes)
-    columns["worker"] = pl.Series("worker", [NOBODY] * len(columns["task"]), dtype=pl.String)
-    return (f"nobody says who answered: all answers are those of {NOBODY!r}",), None, True
+    columns["worker"] = pl.Series("worker", [EVERYONE] * len(columns["task"]), dtype=pl.String)
+    return (f"there is no worker column: all answers are attributed to {EVERYONE!r}",), None, True
 
 
 def triplet_votes(
@@ -193,7 +207,24 @@ def triplet_votes(
     missing: Sequence[Any] = (),
     **numbers: Any,
 ) -> Votes[Triplets]:
-    """Votes from equally long columns: `closer` is left, right or the name of the item that is more like head.
+    """Build votes from columns of equal length.
+
+    Args:
+        head: Reference item of each answer.
+        left: First item to compare with it.
+        right: Second item to compare with it.
+        closer: "left", "right", or the name of the item that is more similar to head.
+        worker: Worker of each answer; by default all answers are attributed to "everyone".
+        task: Task of each answer; by default each triplet is a task.
+        duplicates: What to do when a worker answers a task twice: "error", "first", "last" or "keep".
+        tasks: All tasks, where some may have no answer.
+        workers: All workers, where some may have no answer.
+        items: All items; others are refused.
+        missing: Values that mean "no answer".
+        **numbers: Further columns per answer, such as `weight` or `time`.
+
+    Returns:
+        The votes.
 
     >>> triplet_votes(["a", "b"], ["b", "c"], ["c", "a"], ["left", "c"], worker=["ann", "bob"])
     Votes(2 triplets, 2 tasks, 2 workers)
@@ -201,22 +232,26 @@ def triplet_votes(
     named = {"task": task, "worker": worker}
     columns = {"head": head, "left": left, "right": right, "closer": closer}
     columns |= {name: values for name, values in named.items() if values is not None}
-    notes, _, again = complete(columns)
-    how: dict[str, Any] = {"duplicates": "keep" if again and duplicates == "error" else duplicates, "notes": notes}
+    notes, _, repeated = fill_columns(columns)
+    options: dict[str, Any] = {
+        "duplicates": "keep" if repeated and duplicates == "error" else duplicates,
+        "notes": notes,
+    }
     coder = partial(TripletCoder, items=items)
-    return Votes._of(encode({**columns, **numbers}, coder, tasks=tasks, workers=workers, missing=missing, **how))
+    return Votes._of(encode({**columns, **numbers}, coder, tasks=tasks, workers=workers, missing=missing, **options))
 
 
-# ---------------------------------------------------------------- How far two answers about a triplet are apart
+# ----------------------------------------------------------------
+# Distance between two answers.
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 
 def distance(answers: Triplets, i: I8, j: I8) -> F8:
-    """Of one triplet 0 where the same item was named, else 1; of different triplets, whether the same side was."""
-    here = (answers.head[i] == answers.head[j]) & (
+    """0 where two answers agree, else 1: on the closer item for the same triplet, otherwise on the side."""
+    same_triplet = (answers.head[i] == answers.head[j]) & (
         np.minimum(answers.left, answers.right)[i] == np.minimum(answers.left, answers.right)[j]
     ) & (np.maximum(answers.left, answers.right)[i] == np.maximum(answers.left, answers.right)[j])  # fmt: skip
-    apart = np.where(here, answers.near[i] != answers.near[j], answers.side[i] != answers.side[j])
-    return np.asarray(apart, dtype=np.float64)
+    different = np.where(same_triplet, answers.near[i] != answers.near[j], answers.side[i] != answers.side[j])
+    return np.asarray(different, dtype=np.float64)

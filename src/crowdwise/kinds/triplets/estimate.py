@@ -1,4 +1,4 @@
-"""Places of items, what they say of each triplet, and workers by their slopes."""
+"""Estimated embeddings of items with the probabilities of triplets, and the workers' slopes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -19,8 +19,17 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class TripletEstimate(Estimate):
-    """place[item, axis], the widest axis first; of each task its three items and `left_closer`, the chance that a
-    worker of slope 1 finds left more like head."""
+    """Embedding of the items and probabilities of the triplets.
+
+    Args:
+        head: Reference item of each task, as a code into `items`.
+        left: First item to compare with it.
+        right: Second item to compare with it.
+        left_closer: Probability that a worker of slope 1 finds left closer to head.
+        place: place[item, axis], widest axis first.
+        answers: Number of answers that involve each item.
+        items: Names of the items.
+    """
 
     kind: ClassVar[str] = "triplets"
     rules: ClassVar[Rules] = {
@@ -44,68 +53,78 @@ class TripletEstimate(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TripletEstimate:  # noqa: ARG003
-        """From a run folder; a stranger may have had it."""
+        """Restore the estimate from the arrays of a run folder, which may have been edited."""
         assert names is not None
-        made = cls(**{name: arrays[name] for name in cls.rules}, items=names.rename("item"))
-        if len(made) and max(int(each.max()) for each in (made.head, made.left, made.right)) >= len(names):
-            raise DataError("the saved result is damaged (a task has an item that is not there)")
-        return made
+        estimate = cls(**{name: arrays[name] for name in cls.rules}, items=names.rename("item"))
+        if len(estimate) and max(int(codes.max()) for codes in (estimate.head, estimate.left, estimate.right)) >= len(
+            names
+        ):
+            raise DataError("the saved result is damaged (a task has an unknown item)")
+        return estimate
 
     def __len__(self) -> int:
         return len(self.head)
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """head, left, right, closer, p_left, n_labels."""
+        """Return the columns head, left, right, closer, p_left and n_labels."""
         sides = {name: self.items.gather(getattr(self, name)) for name in ("head", "left", "right")}
         closer = pl.Series(["right", "left"]).gather((self.left_closer > 0.5).astype(np.int64))
         return {**sides, "closer": closer, "p_left": self.left_closer, "n_labels": n_labels}
 
     def item_table(self) -> pl.DataFrame:
-        """One row an item: item, axis_1, axis_2, ..., n_answers."""
+        """Return one row per item: item, axis_1, axis_2, ..., n_answers."""
         axes = {f"axis_{j + 1}": self.place[:, j] for j in range(self.place.shape[1])}
         return pl.DataFrame({"item": self.items, **axes, "n_answers": self.answers})
 
     def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:  # noqa: ARG002
-        """items.csv."""
+        """Return the table of items for items.csv."""
         return {"items.csv": self.item_table()}
 
     def answer_columns(self) -> tuple[str, ...]:
-        """head, left, right, closer."""
+        """Return the names of the answer columns."""
         return ("head", "left", "right", "closer")
 
     def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
-        """task, head, left, right, closer (empty)."""
-        three = {name: self.items.gather(getattr(self, name)[picked]) for name in ("head", "left", "right")}
+        """Return a table task, head, left, right, closer, with closer to fill in."""
+        sides = {name: self.items.gather(getattr(self, name)[picked]) for name in ("head", "left", "right")}
         blank = pl.Series([None] * len(picked), dtype=pl.String)
-        return pl.DataFrame({"task": tasks.gather(picked), **three, "closer": blank})
+        return pl.DataFrame({"task": tasks.gather(picked), **sides, "closer": blank})
 
     def coder_options(self) -> dict[str, Any]:
-        """The items."""
+        """Return the items as an option of the coder."""
         return {"items": self.items}
 
     def facts(self) -> dict[str, Any]:
-        """Items and how much of their spread each axis holds."""
+        """Return the number of items and the share of the variance on each axis."""
         return {"items": len(self.items), "axes": self.shares()}
 
     def shares(self) -> list[float]:
-        """Share of the places' variance on each axis."""
+        """Return the share of the variance of the embedding on each axis."""
         spread = (self.place**2).sum(axis=0) if len(self.place) else np.zeros(self.place.shape[1])
-        return [float(each) for each in spread / max(float(spread.sum()), 1e-300)]
+        return [float(share) for share in spread / max(float(spread.sum()), 1e-300)]
 
     def size(self) -> str:
-        """Items."""
+        """Describe the number of items."""
         return f", {len(self.items):,} items"
 
     def summary(self) -> str:
-        """Items and axes."""
+        """Describe the number of items and dimensions."""
         shares = ", ".join(f"{share:.0%}" for share in self.shares())
         return f"{len(self.items):,} items in {self.place.shape[1]} dimensions (spread {shares})"
 
 
 @dataclass(frozen=True, eq=False)
-class TripletWorkers(WorkerPicture):
-    """Of each worker: `slope` (1 the usual worker, 0 a coin, below 0 the opposite) with its interval, and `skill`, the
-    share of their answers that go with the places, with its interval."""
+class TripletWorkers(WorkerSummary):
+    """Quality of the workers.
+
+    Args:
+        skill: Share of a worker's answers that agree with the embedding.
+        skill_low: Lower end of its 95 % interval.
+        skill_high: Upper end of its 95 % interval.
+        slope: 1 for the typical worker, 0 for random answers, negative for opposite answers.
+        slope_low: Lower end of its 95 % interval.
+        slope_high: Upper end of its 95 % interval.
+    """
 
     rules: ClassVar[Rules] = {
         "skill": ("m", "f", "skills"),
@@ -126,9 +145,9 @@ class TripletWorkers(WorkerPicture):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TripletWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore the worker summary from the arrays of a run folder."""
         return cls(**{name: arrays[name] for name in cls.rules})
 
     def table(self) -> dict[str, Any]:
-        """skill and slope with their intervals."""
+        """Return the columns of skill and slope with their intervals."""
         return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}

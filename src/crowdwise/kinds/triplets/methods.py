@@ -1,4 +1,4 @@
-""""""
+"""Methods for triplets."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import ClassVar, Literal
 
 from ...core.params import Positive
 from .fitting import TripletAggregator
-from .maths import Model
+from .maths import EmbeddingModel
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdEmbedding(TripletAggregator):
-    """Places of items with a Student kernel, seen through workers with a slope each.
+    """Embedding of items with a Student kernel and a slope for each worker.
 
-    t-distributed stochastic triplet embedding (van der Maaten & Weinberger 2012, doi:10.1109/MLSP.2012.6349720)
-    whose log-odds each worker multiplies by a slope ~ N(1, `spread`²): 0 is a coin, below 0 the opposite.
+    t-distributed stochastic triplet embedding (van der Maaten & Weinberger 2012, doi:10.1109/MLSP.2012.6349720) whose
+    log odds are multiplied by the worker's slope ~ N(1, `spread`²): 0 means random answers, a negative slope opposite
+    answers.
+
+    Args:
+        spread: Prior standard deviation of the slopes.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("triplets_plain", tasks=400, workers=20, seed=1)
@@ -27,18 +31,20 @@ class CrowdEmbedding(TripletAggregator):
     calibrates: ClassVar[bool] = True
     spread: Positive = 0.5
 
-    def model(self) -> Model:
-        """See the class."""
-        return Model(self.dimensions or 1, "student", True, self.spread, self.ridge)
+    def model(self) -> EmbeddingModel:
+        """Return the model to fit."""
+        return EmbeddingModel(self.dimensions or 1, "student", True, self.spread, self.ridge)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TripletEmbedding(TripletAggregator):
-    """Places of items by stochastic triplet embedding; workers are all alike.
+    """Stochastic triplet embedding of items, without worker parameters.
 
-    Log-odds that left is closer: the difference of the squared distances (`kernel="gauss"`, STE), or of their
-    logarithms under a Student kernel (`"student"`, t-STE). Van der Maaten & Weinberger (2012),
-    doi:10.1109/MLSP.2012.6349720.
+    Van der Maaten & Weinberger (2012), doi:10.1109/MLSP.2012.6349720.
+
+    Args:
+        kernel: The log odds that left is closer are the difference of the squared distances ("gauss", STE), or of
+            their logarithms under a Student kernel ("student", t-STE).
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("triplets_plain", tasks=400, workers=20, seed=1)
@@ -49,6 +55,6 @@ class TripletEmbedding(TripletAggregator):
     name: ClassVar[str] = "triplet_embedding"
     kernel: Literal["gauss", "student"] = "gauss"
 
-    def model(self) -> Model:
-        """See the class."""
-        return Model(self.dimensions or 1, self.kernel, False, 1.0, self.ridge)
+    def model(self) -> EmbeddingModel:
+        """Return the model to fit."""
+        return EmbeddingModel(self.dimensions or 1, self.kernel, False, 1.0, self.ridge)

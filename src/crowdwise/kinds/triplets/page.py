@@ -1,4 +1,4 @@
-"""The page of a crowd that said which of two items is more like a third."""
+"""The report page for triplets."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from .estimate import TripletEstimate
 from .scoring import evaluate, sentences, show
 
 WIDE, TALL, EDGE = 720.0, 420.0, 30.0
-# Items whose names are written beside their points.
+# Maximum number of items with a name beside their point.
 NAMED = 80
 
 
 def triplet_page(votes: Votes[Triplets], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """What every kind has, the map of the items, and the scores where the truth is known."""
+    """Build the report page: the common sections, the map of the items, and scores where the truth is known."""
     del blind
     plain = plain_page(votes, result)
-    own = result.estimate
-    assert isinstance(own, TripletEstimate)
+    estimate = result.estimate
+    assert isinstance(estimate, TripletEstimate)
     words = fragment("plain_words.html.j2", lines=sentences(votes, result))
     tables = [Table(t.title, t.header, [[shown(c) for c in row] for row in t.rows]) for t in show(result)[1]]
-    body = words + item_map(own) + fragment("tables.html.j2", tables=tables)
+    body = words + item_map(estimate) + fragment("tables.html.j2", tables=tables)
     sections = [plain.sections[0], Section("map", "Map", "Map of the items", body), *plain.sections[1:]]
     if truth is not None:
         scores = evaluate(result, truth, resamples=1)
         rows = Table(f"{scores.n:,} items", ["score", "value", "95 % interval"], scores.rows())
         sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[rows])))
-    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", own.item_table())])
+    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", estimate.item_table())])
 
 
-def item_map(own: TripletEstimate) -> Markup:
-    """The items by their first two axes."""
-    if not len(own.place):
+def item_map(estimate: TripletEstimate) -> Markup:
+    """Draw the items by their first two axes."""
+    if not len(estimate.place):
         return svg.NOTHING
-    x = own.place[:, 0]
-    y = own.place[:, 1] if own.place.shape[1] > 1 else np.zeros(len(x))
+    x = estimate.place[:, 0]
+    y = estimate.place[:, 1] if estimate.place.shape[1] > 1 else np.zeros(len(x))
     unit = max(float(np.ptp(x)) / (WIDE - 2 * EDGE - 60), float(np.ptp(y)) / (TALL - 2 * EDGE), 1e-12)
     left, top = EDGE + (x - x.min()) / unit, TALL / 2 - (y - (y.max() + y.min()) / 2) / unit
     body = [f'<rect x="0" y="0" width="{svg.short(WIDE)}" height="{svg.short(TALL)}" class="canvas-ground"/>']
-    for i, name in enumerate(own.items.to_list()):
+    for i, name in enumerate(estimate.items.to_list()):
         body.append(
             f'<circle cx="{svg.short(float(left[i]))}" cy="{svg.short(float(top[i]))}" r="3" class="canvas-fused"/>'
         )

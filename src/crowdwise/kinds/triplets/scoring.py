@@ -1,9 +1,10 @@
-"""How good are places of items, given a true scale of them: order along the first axis, triplets told right."""
+"""Evaluation of embeddings (order along the first axis, correct triplets), and descriptions of votes and results."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,122 +17,103 @@ from ...core.result import Result
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
-from ...evaluation.scores import Scored, Table
+from ...evaluation.scores import Scores, Table
 from ...stats.bootstrap import central
 from ..comparisons.fitting import outcomes
 from ..similarities.fitting import item_truth
-from ..similarities.scoring import judged
+from ..similarities.scoring import rows_in_truth
 from .answers import SIDES, Triplets
 from .estimate import TripletEstimate
-from .fitting import known_sides
+from .fitting import gold_sides
 
 F8 = npt.NDArray[np.float64]
 SCORES = {
     "kendall": "Kendall of the first axis with the truth",
     "spearman": "Spearman of the first axis with the truth",
     "any_axis": "Kendall of the best direction in all axes",
-    "triplets": "asked triplets told right",
+    "triplets": "correct triplets, of those with answers",
 }
 HALVES = 200
 
 
-@dataclass(frozen=True, repr=False)
-class TripletEvaluation(Scored):
-    """Scores over the items whose true number is known; an axis may point either way. Of a table of triplets only
-    `triplets` can be said, and `n` counts them."""
+@dataclass(frozen=True, repr=False, kw_only=True)
+class TripletEvaluation(Scores):
+    """Scores over the items with a known number, where axes may point either way.
 
-    n: int
-    scores: dict[str, float]
-    truths_without_labels: int = 0
-    n_gold_left_out: int = 0
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    For tables of triplets and for known triplets, `triplets` is the only score and `n` counts triplets.
+    """
 
-    def __getattr__(self, name: str) -> float:
-        """kendall, spearman, any_axis, triplets."""
-        if name in SCORES and name in self.scores:
-            return self.scores[name]
-        raise AttributeError(name)
+    NAMES: ClassVar[Mapping[str, str]] = SCORES
+    HEADLINE: ClassVar[tuple[str, ...]] = tuple(SCORES)
 
-    def __repr__(self) -> str:
-        if "kendall" not in self.scores:
-            return f"TripletEvaluation({self.n:,} triplets: {self.triplets:.3f} told right)"
-        return f"TripletEvaluation({self.n:,} items: Kendall {self.kendall:.3f}, triplets {self.triplets:.3f})"
-
-    def rows(self) -> list[list[str]]:
-        """Name, value and interval."""
-        out = []
-        for key, name in SCORES.items():
-            if key not in self.scores:
-                continue
-            value, ends = self.scores[key], self.intervals.get(key)
-            shown = "–" if np.isnan(value) else f"{value:.4f}"
-            out.append([name, shown, "–" if ends is None else f"{ends[0]:.4f} – {ends[1]:.4f}"])
-        return out
-
-    def tables(self) -> list[Table]:
-        """Nothing more to show."""
-        return []
-
-    def headline(self) -> dict[str, float]:
-        """Kendall ranks."""
-        return dict(self.scores)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        scores: dict[str, dict[str, float | None]] = {}
-        for name, value in self.scores.items():
-            ends = self.intervals.get(name)
-            scores[name] = {"value": None if np.isnan(value) else value}
-            scores[name] |= {} if ends is None else {"low": ends[0], "high": ends[1]}
-        rest = {"truths_without_labels": self.truths_without_labels, "n_gold_left_out": self.n_gold_left_out}
-        return {"n": self.n, **scores, **rest}
+    @property
+    def unit(self) -> str:
+        """What is scored, in the singular."""
+        return "item" if "kendall" in self.scores else "triplet"
 
 
 def evaluate(
-    found: Result | pl.DataFrame,
+    estimates: Result | pl.DataFrame,
     truth: Any,
     *,
-    told: pl.Series | None = None,
+    fit_gold: pl.Series | None = None,
     resamples: int = 0,
     seed: int = 0,
 ) -> TripletEvaluation:
-    """Score a Result, or a table head, left, right, closer, against a number of each item (a mapping, or a table item,
-    score), or against the item that is closer in some tasks (task, label, or head, left, right, closer)."""
-    if isinstance(found, Result) and _of_tasks(truth, found):
-        return _known(found, truth, told, resamples, seed)
+    """Score estimates against a true scale of the items or against known triplets.
+
+    Args:
+        estimates: A Result, or a table head, left, right, closer.
+        truth: A number for each item (a mapping or a table item, score), or the closer item of some tasks (a table
+            task, label or head, left, right, closer).
+        fit_gold: Tasks that were gold in the fit; they are not scored.
+        resamples: 0 leaves out the intervals of the scores.
+        seed: Seed of the resampling.
+
+    Returns:
+        The scores.
+
+    Raises:
+        DataError: Nothing can be scored, or a table is malformed.
+    """
+    if isinstance(estimates, Result) and _of_tasks(truth, estimates):
+        return _known(estimates, truth, fit_gold, resamples, seed)
     table = item_truth(truth, "score")
     number = table["label"].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     if number.null_count():
         bad = table["label"].filter(number.is_null())[0]
         raise DataError(
-            f"the truth of an item is {str(bad)[:40]!r}, which is no number (a table item, score is needed)"
+            f"the truth of an item is {str(bad)[:40]!r}, which is not a number (a table item, score is needed)"
         )
-    if not isinstance(found, Result):
-        return _rows(found, table["item"], number.to_numpy(), told)
-    own = found.estimate
-    assert isinstance(own, TripletEstimate)
-    at, there = lookup(own.items.cast(pl.String), table["item"].cast(pl.String))
-    if int(there.sum()) < 2:
-        raise DataError("fewer than two of the items in the truth were asked about here; do the ids match?")
-    true = np.full(len(own.items), np.nan)
-    true[at[there]] = number.to_numpy()[there]
-    some = np.flatnonzero(np.isfinite(true))
-    gone = among(found.tasks, told)
-    asked = np.where(gone, 0, found.labels_per_task)
-    scores = {**_orders(own.place[some], true[some]), "triplets": _triplets(own, true, asked)}
+    if not isinstance(estimates, Result):
+        return _rows(estimates, table["item"], number.to_numpy(), fit_gold)
+    estimate = estimates.estimate
+    assert isinstance(estimate, TripletEstimate)
+    at, is_known = lookup(estimate.items.cast(pl.String), table["item"].cast(pl.String))
+    if int(is_known.sum()) < 2:
+        raise DataError("fewer than two items of the truth occur in the estimates; do the ids match?")
+    true = np.full(len(estimate.items), np.nan)
+    true[at[is_known]] = number.to_numpy()[is_known]
+    scored = np.flatnonzero(np.isfinite(true))
+    was_gold = among(estimates.tasks, fit_gold)
+    n_labels = np.where(was_gold, 0, estimates.labels_per_task)
+    scores = {**_orders(estimate.place[scored], true[scored]), "triplets": _triplets(estimate, true, n_labels)}
     intervals: dict[str, tuple[float, float]] = {}
-    if resamples and len(some) >= 8:
+    if resamples and len(scored) >= 8:
         rng = np.random.default_rng(seed)
-        draws = [_orders(own.place[rows], true[rows])
-                 for rows in (rng.permutation(some)[: len(some) // 2] for _ in range(HALVES))]  # fmt: skip
+        draws = [_orders(estimate.place[rows], true[rows])
+                 for rows in (rng.permutation(scored)[: len(scored) // 2] for _ in range(HALVES))]  # fmt: skip
         for name in ("kendall", "spearman", "any_axis"):
-            wide = 1.96 * float(np.nanstd([each[name] for each in draws]))
+            wide = 1.96 * float(np.nanstd([draw[name] for draw in draws]))
             intervals[name] = (max(0.0, scores[name] - wide), min(1.0, scores[name] + wide))
-    return TripletEvaluation(len(some), scores, int((~there).sum()), int(gone.sum()), intervals)
+    return TripletEvaluation(
+        n=len(scored), scores=scores, intervals=intervals, truths_without_labels=int((~is_known).sum()),
+        n_gold_left_out=int(was_gold.sum()),
+    )  # fmt: skip
 
 
-def _of_tasks(truth: Any, found: Result) -> bool:
-    """Whether a truth names items that are closer, task by task."""
+def _of_tasks(truth: Any, result: Result) -> bool:
+    """Return whether the truth names the closer item task by task."""
     if isinstance(truth, dict):
         names, values = list(truth), list(truth.values())
     else:
@@ -143,27 +125,31 @@ def _of_tasks(truth: Any, found: Result) -> bool:
         if not {"task", "label"} <= set(frame.columns):
             return False
         names, values = frame["task"].to_list(), frame["label"].to_list()
-    items = set(map(str, found.estimate.items.to_list()))  # type: ignore[attr-defined]
+    items = set(map(str, result.estimate.items.to_list()))  # type: ignore[attr-defined]
     return not any(str(name) in items for name in names) and any(str(value) in items for value in values)
 
 
-def _known(found: Result, truth: Any, told: pl.Series | None, resamples: int, seed: int) -> TripletEvaluation:
-    """The share of known triplets that are told right, those apart that the fit was told."""
-    own = found.estimate
-    assert isinstance(own, TripletEstimate)
-    side = known_sides(truth, found.tasks, (own.head, own.left, own.right), own.items)
-    some = (side >= 0) & (found.labels_per_task > 0)
-    gone = some & among(found.tasks, told)
-    use = some & ~gone
+def _known(result: Result, truth: Any, fit_gold: pl.Series | None, resamples: int, seed: int) -> TripletEvaluation:
+    """Score known triplets, leaving out those that were gold in the fit."""
+    estimate = result.estimate
+    assert isinstance(estimate, TripletEstimate)
+    side = gold_sides(truth, result.tasks, (estimate.head, estimate.left, estimate.right), estimate.items)
+    answered = (side >= 0) & (result.labels_per_task > 0)
+    was_gold = answered & among(result.tasks, fit_gold)
+    use = answered & ~was_gold
     if not use.any():
-        raise DataError(ALL_GOLD.format(n=int(gone.sum())) if gone.any() else "no known triplet was asked about here")
-    right = ((own.left_closer > 0.5) == (side == 0))[use]
+        raise DataError(
+            ALL_GOLD.format(n=int(was_gold.sum())) if was_gold.any() else "none of the known triplets has answers"
+        )
+    right = ((estimate.left_closer > 0.5) == (side == 0))[use]
     intervals: dict[str, tuple[float, float]] = {}
     if resamples:
         draws = np.random.default_rng(seed).integers(0, len(right), (resamples, len(right)))
         intervals["triplets"] = central(right[draws].mean(axis=1), len(right), 0.95)
-    return TripletEvaluation(len(right), {"triplets": float(right.mean())}, int((side >= 0).sum() - some.sum()),
-                             int(gone.sum()), intervals)  # fmt: skip
+    return TripletEvaluation(
+        n=len(right), scores={"triplets": float(right.mean())}, intervals=intervals,
+        truths_without_labels=int((side >= 0).sum() - answered.sum()), n_gold_left_out=int(was_gold.sum()),
+    )  # fmt: skip
 
 
 def _orders(place: F8, true: F8) -> dict[str, float]:
@@ -180,77 +166,79 @@ def _orders(place: F8, true: F8) -> dict[str, float]:
     }
 
 
-def _rows(found: pl.DataFrame, items: pl.Series, number: F8, told: pl.Series | None) -> TripletEvaluation:
-    """How many triplets of a table, whose truth is no tie, are told right."""
-    use, sides, gone = judged(found, items, ("head", "left", "right"), told)
+def _rows(table: pl.DataFrame, items: pl.Series, number: F8, fit_gold: pl.Series | None) -> TripletEvaluation:
+    """Score the triplets of a table whose truth is not a tie."""
+    use, sides, n_gold = rows_in_truth(table, items, ("head", "left", "right"), fit_gold)
     head, left, right = (number[side] for side in sides)
     gap = np.abs(head - right) - np.abs(head - left)
-    some = found.filter(pl.Series(use))
-    said = outcomes(some["closer"], some["left"], some["right"])
-    if (said > 1).any() or (said < 0).any():
-        bad = some["closer"].filter(pl.Series((said > 1) | (said < 0)))
+    scored = table.filter(pl.Series(use))
+    side = outcomes(scored["closer"], scored["left"], scored["right"])
+    if (side > 1).any() or (side < 0).any():
+        bad = scored["closer"].filter(pl.Series((side > 1) | (side < 0)))
         raise DataError(f"closer is {quote(bad)}, which is neither left nor right nor one of the two items")
-    told_right = ((said == 0) == (gap > 0))[gap != 0]
-    share = float(told_right.mean()) if len(told_right) else float("nan")
-    return TripletEvaluation(len(told_right), {"triplets": share}, n_gold_left_out=gone)
+    correct = ((side == 0) == (gap > 0))[gap != 0]
+    share = float(correct.mean()) if len(correct) else float("nan")
+    return TripletEvaluation(n=len(correct), scores={"triplets": share}, n_gold_left_out=n_gold)
 
 
-def _triplets(own: TripletEstimate, true: F8, n_labels: npt.NDArray[np.int64]) -> float:
-    """Of the triplets that were asked, and whose truth is no tie, the share that the places tell right."""
-    gap = np.abs(true[own.head] - true[own.right]) - np.abs(true[own.head] - true[own.left])
+def _triplets(estimate: TripletEstimate, true: F8, n_labels: npt.NDArray[np.int64]) -> float:
+    """Share of correct triplets among those with answers whose truth is not a tie."""
+    gap = np.abs(true[estimate.head] - true[estimate.right]) - np.abs(true[estimate.head] - true[estimate.left])
     use = np.isfinite(gap) & (gap != 0) & (n_labels > 0)
-    return float(((own.left_closer > 0.5) == (gap > 0))[use].mean()) if use.any() else float("nan")
+    return float(((estimate.left_closer > 0.5) == (gap > 0))[use].mean()) if use.any() else float("nan")
 
 
 # ----------------------------------------------------------------
-# Triplets for people: what a file holds, what a fit comes to, what a saved result shows.
+# Descriptions of votes and results.
 
 Row = list[str]
 
 
 def describe(votes: Votes[Triplets]) -> dict[str, Any]:
-    """Sizes, items, answers about an item, and how often the left side was said."""
-    own = votes.answers
-    three = np.bincount(np.concatenate([own.head, own.left, own.right]), minlength=len(own.items))
+    """Describe votes: the common facts plus items, answers per item, and the share of left answers."""
+    answers = votes.answers
+    per_item = np.bincount(np.concatenate([answers.head, answers.left, answers.right]), minlength=len(answers.items))
     return {
         **common(votes),
-        "items": len(own.items),
-        "answers_per_item": float(three.mean()) if len(three) else None,
-        "said_left": float((own.side == 0).mean()) if len(own) else None,
+        "items": len(answers.items),
+        "answers_per_item": float(per_item.mean()) if len(per_item) else None,
+        "said_left": float((answers.side == 0).mean()) if len(answers) else None,
     }
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], list[str]]:  # noqa: ARG001
-    """Rows for the table of sizes, tables, and advice."""
+    """Return rows, tables and advice for `crowdwise inspect`."""
     mean, left = facts["answers_per_item"], facts["said_left"]
     rows = [
         ["items", f"{facts['items']:,}"],
-        ["answers about an item", "–" if mean is None else f"{mean:.1f}"],
-        ["left side said", "–" if left is None else f"{left:.1%}"],
+        ["answers per item", "–" if mean is None else f"{mean:.1f}"],
+        ["left answers", "–" if left is None else f"{left:.1%}"],
         ["triplets with several answers", f"{facts['tasks_with_several_labels']:,}"],
     ]
     few = mean is not None and mean < 10
-    return rows, [], ["fewer than ten answers about an item: places will be rough"] if few else []
+    return rows, [], ["fewer than ten answers per item: the embedding will be rough"] if few else []
 
 
 def sentences(votes: Votes[Triplets], result: Result) -> list[str]:  # noqa: ARG001
-    """How the places are spread, and how many answers go with them."""
-    own = result.estimate
-    assert isinstance(own, TripletEstimate)
-    picture: Any = result.picture
+    """Describe the embedding and the share of answers that agree with it."""
+    estimate = result.estimate
+    assert isinstance(estimate, TripletEstimate)
+    summary: Any = result.worker_summary
     n = result.labels_per_worker
-    heard = np.isfinite(picture.skill) & (n > 0)
-    out = [own.summary()]
-    if heard.any():
-        out.append(f"{np.average(picture.skill[heard], weights=n[heard]):.1%} of the answers go with the places")
+    active = np.isfinite(summary.skill) & (n > 0)
+    out = [estimate.summary()]
+    if active.any():
+        out.append(
+            f"{np.average(summary.skill[active], weights=n[active]):.1%} of the answers agree with the embedding"
+        )
     return out
 
 
 def show(result: Result) -> tuple[str, list[Table]]:
-    """The items at both ends of the first axis."""
-    own = result.estimate
-    assert isinstance(own, TripletEstimate)
-    items = own.item_table().sort("axis_1")
+    """Return the summary and a table of the items at both ends of the first axis."""
+    estimate = result.estimate
+    assert isinstance(estimate, TripletEstimate)
+    items = estimate.item_table().sort("axis_1")
     ends = items if len(items) <= 12 else items.head(6).vstack(items.tail(6))
     rows = [[f"{c:.3g}" if isinstance(c, float) else str(c) for c in row] for row in ends.iter_rows()]
-    return own.summary(), [Table("Items at the ends of the first axis", items.columns, rows)]
+    return estimate.summary(), [Table("Items at the ends of the first axis", items.columns, rows)]

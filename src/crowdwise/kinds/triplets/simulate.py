@@ -1,4 +1,4 @@
-"""Planted crowds that say which of two items is more like a third, together with everything that is true about them.
+"""Simulated crowds that choose which of two items is more similar to a third.
 
 >>> from crowdwise.kinds.triplets.simulate import triplet_crowd
 >>> crowd = triplet_crowd(100, 20, random=0.2, seed=1)
@@ -8,19 +8,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import ParameterError
 from ...core.votes import Votes
-from ..similarities.simulate import numbered
+from ...simulate.draws import draw_kinds, draw_workers, numbered
+from ...simulate.planted import Planted, Size, scenarios, worker_columns
 from .answers import Triplets, triplet_votes
 
 F8 = npt.NDArray[np.float64]
@@ -29,8 +26,10 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class TripletCrowd:
-    """What the workers said, and what nobody but a simulator knows: place[item, axis], each worker's slope and kind
-    (honest, random, constant, adversarial)."""
+    """The answers of a simulated crowd and the parameters behind them: place[item, axis] and slope[worker].
+
+    side[row] is 0 for left and 1 for right. `kind` is honest, random, constant or adversarial.
+    """
 
     task: I8
     worker: I8
@@ -56,123 +55,90 @@ def triplet_crowd(
     adversarial: float = 0.0,
     seed: int | np.random.Generator = 0,
 ) -> TripletCrowd:
-    """Items ~ N(0, 1.5²) on the first axis and half as wide on each further one; a worker says left with log-odds slope
-    x (|head - right|² - |head - left|²). `random`, `constant`, `adversarial` are shares of the workers."""
+    """Draw a crowd that chooses which of two items is more similar to a third.
+
+    Items are normal with standard deviation 1.5 on the first axis and half as much on each further one. A worker
+    answers left with log-odds slope x (|head - right|² - |head - left|²).
+
+    Args:
+        tasks: Number of triplets.
+        workers: Number of workers.
+        items: Number of items (None: a twentieth of the number of triplets, 5 to 60).
+        dimensions: Number of axes.
+        per_task: Number of different workers of each triplet.
+        slope: Standard deviation of the logarithm of the workers' slopes.
+        random: Share of workers who toss a coin.
+        constant: Share of workers who always answer left.
+        adversarial: Share of workers who answer the opposite.
+        seed: Seed of the draws, or a generator.
+    """
     rng = np.random.default_rng(seed)
     n = int(np.clip(tasks // 20, 5, 60)) if items is None else items
     place = rng.normal(size=(n, dimensions)) * 1.5 / 2.0 ** np.arange(dimensions)
     three = np.argsort(rng.random((tasks, n)), axis=1)[:, :3]
-    shares = {"random": random, "constant": constant, "adversarial": adversarial}
-    kinds = [name for name, share in shares.items() for _ in range(round(share * workers))]
-    kinds += ["honest"] * (workers - len(kinds))
-    kind = [kinds[i] for i in rng.permutation(workers)]
-    by = np.array(kind)
+    kind = draw_kinds(workers, {"random": random, "constant": constant, "adversarial": adversarial}, rng)
+    kinds = np.array(kind)
     slopes = np.exp(rng.normal(0.0, slope, workers))
-    slopes = np.where(by == "adversarial", -slopes, np.where(np.isin(by, ["random", "constant"]), 0.0, slopes))
-    worker = np.sort(rng.permuted(np.tile(np.arange(workers), (tasks, 1)), axis=1)[:, :per_task], axis=1).ravel()
+    ignores_items = np.isin(kinds, ["random", "constant"])
+    slopes = np.where(kinds == "adversarial", -slopes, np.where(ignores_items, 0.0, slopes))
+    worker = draw_workers(tasks, workers, per_task, rng).ravel()
     task = np.repeat(np.arange(tasks), per_task)
-    turned = rng.random(len(task)) < 0.5
+    swap = rng.random(len(task)) < 0.5
     head = three[task, 0]
-    left, right = np.where(turned, three[task, 2], three[task, 1]), np.where(turned, three[task, 1], three[task, 2])
-    a, b = (((place[head] - place[other]) ** 2).sum(axis=1) for other in (left, right))
-    odds = slopes[worker] * (b - a) + np.where(by == "constant", 30.0, 0.0)[worker]
+    left, right = np.where(swap, three[task, 2], three[task, 1]), np.where(swap, three[task, 1], three[task, 2])
+    to_left, to_right = (((place[head] - place[other]) ** 2).sum(axis=1) for other in (left, right))
+    odds = slopes[worker] * (to_right - to_left) + np.where(kinds == "constant", 30.0, 0.0)[worker]
     side = (rng.random(len(task)) > 1 / (1 + np.exp(-np.clip(odds, -50, 50)))).astype(np.int8)
     return TripletCrowd(task, worker, head, left, right, side, place, slopes, kind)
 
 
-# ---------------------------------------------------------------- Ready-made crowds that judge triplets, by name
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PlantedTriplets:
-    """What the workers said, and what nobody but a simulator knows; `planted` holds it as arrays.
+class PlantedTriplets(Planted[Votes[Triplets]]):
+    """Simulated triplets with their ground truth. `truth` is the place of each item on each axis.
 
     >>> from crowdwise import simulate
     >>> simulate.scenario("triplets_random", tasks=40, workers=10, seed=1)
     PlantedTriplets(honest, random: Votes(200 triplets, 40 tasks, 10 workers))
     """
 
-    planted: TripletCrowd
-
-    def __repr__(self) -> str:
-        return f"PlantedTriplets({', '.join(sorted(set(self.kind)))}: {self.votes})"
-
-    @property
-    def items(self) -> pl.Series:
-        """The names of the items."""
-        return numbered("i", len(self.planted.place))
-
-    @cached_property
-    def votes(self) -> Votes[Triplets]:
-        """What the workers said."""
-        crowd, items = self.planted, self.items
-        tasks, workers = numbered("t", int(crowd.task.max()) + 1), numbered("w", len(crowd.kind))
-        head, left, right = (items.gather(each) for each in (crowd.head, crowd.left, crowd.right))
-        said = pl.Series(["left", "right"]).gather(crowd.side.astype(np.int64))
-        return triplet_votes(
-            head, left, right, said, task=tasks.gather(crowd.task), worker=workers.gather(crowd.worker), tasks=tasks,
-            workers=workers, items=items,
-        )  # fmt: skip
-
-    @property
-    def annotations(self) -> Votes[Triplets]:
-        """The votes, by the name that they have in a `Crowd`."""
-        return self.votes
+    def __init__(self, planted: TripletCrowd) -> None:
+        tasks, workers = numbered("t", int(planted.task.max()) + 1), numbered("w", len(planted.kind))
+        self.items = numbered("i", len(planted.place))
+        votes = triplet_votes(
+            self.items.gather(planted.head),
+            self.items.gather(planted.left),
+            self.items.gather(planted.right),
+            pl.Series(["left", "right"]).gather(planted.side.astype(np.int64)),
+            task=tasks.gather(planted.task),
+            worker=workers.gather(planted.worker),
+            tasks=tasks,
+            workers=workers,
+            items=self.items,
+        )
+        super().__init__(
+            votes,
+            pl.DataFrame({"item": self.items, "score": planted.place[:, 0]}),
+            worker_columns(workers, planted.kind, slope=np.round(planted.slope, 4)),
+            planted,
+        )
 
     @property
-    def kind(self) -> list[str]:
-        """What each worker was planted as: honest, random, constant or adversarial."""
-        return self.planted.kind
-
-    def truth_table(self) -> pl.DataFrame:
-        """The table item, score: its place on the first axis."""
-        return pl.DataFrame({"item": self.items, "score": self.planted.place[:, 0]})
-
-    def worker_table(self) -> pl.DataFrame:
-        """The table worker, kind, slope."""
-        kind = pl.Series(self.kind, dtype=pl.String)
-        return pl.DataFrame({"worker": self.votes.workers, "kind": kind, "slope": np.round(self.planted.slope, 4)})
-
-    def save(self, folder: str | Path, force: bool = False) -> list[str]:
-        """Write votes.csv, truth.csv and workers.csv; returns the names written."""
-        from ...io.csv.folder import write_tables
-
-        tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
-        tables["workers.csv"] = self.worker_table()
-        write_tables(folder, tables, force=force)
-        return list(tables)
+    def truth(self) -> F8:
+        """The true place of each item on each axis."""
+        place: F8 = self.planted.place
+        return place
 
 
-@dataclass(frozen=True)
-class TripletScenario:
-    """A ready-made crowd: one line about it, and what `triplet_crowd` is told."""
-
-    description: str
-    told: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(
-        self,
-        n_tasks: int,
-        n_workers: int,
-        n_classes: int | None,
-        labels_per_task: int,
-        n_features: int = 0,
-        seed: int = 0,
-    ) -> PlantedTriplets:
-        """A crowd of this size."""
-        if labels_per_task > n_workers:
-            raise ParameterError(
-                f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}"
-            )
-        for name, given in (("classes", n_classes), ("features", n_features)):
-            if given:
-                raise ParameterError(f"{name}={given} does not go with triplets; leave it out")
-        return PlantedTriplets(triplet_crowd(n_tasks, n_workers, per_task=labels_per_task, **self.told, seed=seed))
+def _draw(size: Size, **options: Any) -> PlantedTriplets:
+    return PlantedTriplets(triplet_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
 
 
-TRIPLET_SCENARIOS: dict[str, TripletScenario] = {
-    "triplets_plain": TripletScenario("which of two is more like a third? items on a plane, a slope of each worker"),
-    "triplets_random": TripletScenario("triplets; a fifth toss a coin", {"random": 0.2}),
-    "triplets_constant": TripletScenario("triplets; a fifth always say left", {"constant": 0.2}),
-    "triplets_adversarial": TripletScenario("triplets; one in ten says the opposite", {"adversarial": 0.1}),
-}
+TRIPLET_SCENARIOS = scenarios(
+    "triplets",
+    _draw,
+    {
+        "triplets_plain": ("which of two is more similar to a third? items on a plane, a slope of each worker", {}),
+        "triplets_random": ("triplets; a fifth of the workers toss a coin", {"random": 0.2}),
+        "triplets_constant": ("triplets; a fifth of the workers always answer left", {"constant": 0.2}),
+        "triplets_adversarial": ("triplets; a tenth of the workers answer the opposite", {"adversarial": 0.1}),
+    },
+)

@@ -38,16 +38,16 @@ class CrowdBatch:
 
     def to(self, device: torch.device | str) -> CrowdBatch:
         """The same batch on a device."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
         moved: dict[str, Any] = {
-            name: v.to(device, non_blocking=True) if isinstance(v, Tensor) else v for name, v in found.items()
+            name: v.to(device, non_blocking=True) if isinstance(v, Tensor) else v for name, v in values.items()
         }
         return CrowdBatch(**moved)
 
     def only(self, labels: Tensor) -> CrowdBatch:
         """The same tasks with only these labels (a mask over labels); totals stay those of the whole batch."""
-        kept: dict[str, Any] = {n: getattr(self, n)[labels] for n in ("row", "worker", "label", "weight", "place")}
-        return replace(self, **kept)
+        selected: dict[str, Any] = {n: getattr(self, n)[labels] for n in ("row", "worker", "label", "weight", "place")}
+        return replace(self, **selected)
 
     def wide(self) -> CrowdBatch:
         """The same batch, its weights in single precision at least: a reduced one cannot count labels."""
@@ -60,8 +60,8 @@ class CrowdBatch:
     @cached_property
     def present(self) -> tuple[Tensor, Tensor]:
         """The workers who said something, and for each label the position of its worker among them."""
-        found, inverse = torch.unique(self.worker, return_inverse=True)
-        return found, inverse
+        workers, inverse = torch.unique(self.worker, return_inverse=True)
+        return workers, inverse
 
     def mean_over_labels(self, values: Tensor) -> Tensor:
         """Weighted mean of values[A] over the labels of the whole batch (this process's share of the sum)."""
@@ -79,9 +79,9 @@ class CrowdBatch:
 
     def evidence(self, log_confusion: Tensor) -> Tensor:
         """Sum over each task's labels of log_confusion[worker, :, label], worker counted among those present: B, K."""
-        return self.sum_by_task(self.said(log_confusion))
+        return self.sum_by_task(self.label_columns(log_confusion))
 
-    def said(self, log_confusion: Tensor) -> Tensor:
+    def label_columns(self, log_confusion: Tensor) -> Tensor:
         """log_confusion[worker, :, label] of every label, worker counted among those present: A, K."""
         m, k, observed = log_confusion.shape
         columns = log_confusion.transpose(1, 2).reshape(m * observed, k)

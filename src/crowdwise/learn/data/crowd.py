@@ -58,16 +58,16 @@ class Rows:
         """The same tasks and workers with only these labels (a mask over rows)."""
         counts = torch.bincount(self.task[rows], minlength=self.n_tasks)
         offset = torch.cat([torch.zeros(1, dtype=torch.int64), torch.cumsum(counts, 0)])
-        kept: Self = replace(
+        selected: Self = replace(
             cast("Any", self), task=self.task[rows], worker=self.worker[rows], label=self.label[rows],
             weight=self.weight[rows], offset=offset,
         )  # fmt: skip
-        return kept
+        return selected
 
     def to(self, device: torch.device | str) -> Self:
         """The same crowd on a device."""
-        found = {f.name: getattr(self, f.name) for f in fields(cast("Any", self))}
-        moved: dict[str, Any] = {name: v.to(device) if isinstance(v, Tensor) else v for name, v in found.items()}
+        values = {f.name: getattr(self, f.name) for f in fields(cast("Any", self))}
+        moved: dict[str, Any] = {name: v.to(device) if isinstance(v, Tensor) else v for name, v in values.items()}
         return type(self)(**moved)
 
 
@@ -96,9 +96,9 @@ class Crowd(Rows):
     @classmethod
     def of(cls, annotations: Annotations, tasks: pl.Series | None = None) -> Crowd:
         """The annotations as tensors; `tasks` names the rows of the features, in their order."""
-        order, n_tasks, of, by, heavy, offset = in_rows(annotations, tasks)
-        said = torch.from_numpy(annotations.label[order].astype(np.int64))
-        return cls(n_tasks, annotations.n_workers, annotations.n_classes, of, by, said, heavy, offset)
+        order, n_tasks, task, worker, weight, offset = in_rows(annotations, tasks)
+        label = torch.from_numpy(annotations.label[order].astype(np.int64))
+        return cls(n_tasks, annotations.n_workers, annotations.n_classes, task, worker, label, weight, offset)
 
     @classmethod
     def shape(cls, n_workers: int, n_classes: int, n_tasks: int = 0) -> Crowd:
@@ -136,8 +136,8 @@ class Crowd(Rows):
         """Sum over a task's labels of log_confusion[worker, :, label]: task, class."""
         k = self.n_classes
         columns = log_confusion.transpose(1, 2).reshape(-1, k)  # worker·observed, true
-        said = columns[self.worker * k + self.label] * self.weight[:, None].to(log_confusion)
-        return torch.zeros(self.n_tasks, k, dtype=said.dtype, device=said.device).index_add_(0, self.task, said)
+        terms = columns[self.worker * k + self.label] * self.weight[:, None].to(log_confusion)
+        return torch.zeros(self.n_tasks, k, dtype=terms.dtype, device=terms.device).index_add_(0, self.task, terms)
 
 
 Placed = tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int, Tensor, Tensor, Tensor, Tensor]
@@ -164,14 +164,14 @@ def _place(annotations: Votes[Any], tasks: pl.Series) -> np.ndarray[tuple[int], 
     if len(twice):
         raise DataError(f"the features have two rows for task {quote(twice.unique(maintain_order=True))}")
     order = names.arg_sort()
-    at, known = lookup(names.gather(order), annotations.tasks)
+    at, has_features = lookup(names.gather(order), annotations.tasks)
     voted = annotations.labels_per_task > 0
-    if not known[voted].all():
-        missing = annotations.tasks.filter(pl.Series(voted & ~known))
+    if not has_features[voted].all():
+        missing = annotations.tasks.filter(pl.Series(voted & ~has_features))
         raise DataError(
             f"{len(missing):,} of {int(voted.sum()):,} labelled tasks have no features: {quote(missing)}; "
             "give a row of features for each, or select the annotations of the others"
         )
-    place = np.zeros(annotations.n_tasks, dtype=np.int32)
-    place[known] = order.to_numpy()[at[known]]
-    return place
+    rows = np.zeros(annotations.n_tasks, dtype=np.int32)
+    rows[has_features] = order.to_numpy()[at[has_features]]
+    return rows

@@ -57,8 +57,8 @@ class CrowdData:
         """Number of batches in an epoch. A task left over joins the last batch: batch norm cannot take one alone."""
         if size < 1:
             raise ParameterError(f"batch_size must be at least 1, got {size}")
-        full, rest = divmod(int(self.crowd.labelled.sum()), size)
-        return full + (rest > 1 or (rest == 1 and not full))
+        full, remainder = divmod(int(self.crowd.labelled.sum()), size)
+        return full + (remainder > 1 or (remainder == 1 and not full))
 
     def in_order(self, size: int, first: int = 0, last: int | None = None) -> Iterator[CrowdBatch]:
         """All tasks (or those from the first to before the last), labelled or not, in their own order."""
@@ -68,18 +68,18 @@ class CrowdData:
 
     def batch(self, tasks: Tensor, *, rank: int = 0, world: int = 1) -> CrowdBatch:
         """The batch of these tasks, or this process's part of it."""
-        crowd, mine = self.crowd, tasks[rank::world]
-        places, row = crowd.rows_of(mine)
-        weight, task_weight = crowd.weight.index_select(0, places), self.task_weight.index_select(0, mine)
+        crowd, own_tasks = self.crowd, tasks[rank::world]
+        places, row = crowd.rows_of(own_tasks)
+        weight, task_weight = crowd.weight.index_select(0, places), self.task_weight.index_select(0, own_tasks)
         if world == 1:
             label_total, task_total = (weight * task_weight.index_select(0, row)).sum(), task_weight.sum()
         else:  # totals are those of the whole batch
-            whole, _ = crowd.rows_of(tasks)
-            label_total = (crowd.weight[whole] * self.task_weight[crowd.task[whole]]).sum()
+            all_rows, _ = crowd.rows_of(tasks)
+            label_total = (crowd.weight[all_rows] * self.task_weight[crowd.task[all_rows]]).sum()
             task_total = self.task_weight[tasks].sum()
         return CrowdBatch(
-            x=self.take(mine),
-            task=mine,
+            x=self.take(own_tasks),
+            task=own_tasks,
             row=row,
             worker=crowd.worker.index_select(0, places),
             label=crowd.label.index_select(0, places),
@@ -88,7 +88,7 @@ class CrowdData:
             task_weight=task_weight,
             label_total=label_total.clamp_min(1e-12),  # a batch of tasks without labels has nothing to average
             task_total=task_total,
-            share=len(mine) / max(len(tasks), 1),
+            share=len(own_tasks) / max(len(tasks), 1),
         )
 
     def row_shape(self) -> tuple[int, ...]:

@@ -48,12 +48,12 @@ def on_disk(values: Tensor, folder: Path) -> Tensor:
     if not size:
         return values
     with _room(folder, size) as file:
-        room = mmap.mmap(file.fileno(), size)
-    found = torch.frombuffer(room, dtype=values.dtype).view(values.shape)
-    found.copy_(values)
-    _maps[found.data_ptr()] = room
-    let_go(found)
-    return found
+        buffer = mmap.mmap(file.fileno(), size)
+    mapped = torch.frombuffer(buffer, dtype=values.dtype).view(values.shape)
+    mapped.copy_(values)
+    _maps[mapped.data_ptr()] = buffer
+    let_go(mapped)
+    return mapped
 
 
 def is_on_disk(values: Tensor) -> bool:
@@ -63,16 +63,16 @@ def is_on_disk(values: Tensor) -> bool:
 
 def let_go(values: Tensor) -> None:
     """The memory of these numbers is free again; they are read from the file when they are asked for."""
-    room = _maps.get(values.data_ptr())
-    if room is not None and hasattr(mmap, "MADV_DONTNEED"):
-        room.madvise(mmap.MADV_DONTNEED)
+    buffer = _maps.get(values.data_ptr())
+    if buffer is not None and hasattr(mmap, "MADV_DONTNEED"):
+        buffer.madvise(mmap.MADV_DONTNEED)
 
 
 def _room(folder: Path, size: int) -> tempfile._TemporaryFileWrapper[bytes]:
     """A file of so many bytes which are reserved: a full disk is found out now, not when a number is written."""
-    for place in (folder, Path(tempfile.gettempdir())):
+    for directory in (folder, Path(tempfile.gettempdir())):
         try:
-            file = tempfile.TemporaryFile(dir=place)  # noqa: SIM115
+            file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
         except OSError:
             continue
         try:
@@ -82,7 +82,7 @@ def _room(folder: Path, size: int) -> tempfile._TemporaryFileWrapper[bytes]:
                 file.truncate(size)
         except OSError as error:
             file.close()
-            raise unwritable(place, error) from error
+            raise unwritable(directory, error) from error
         return file  # type: ignore[return-value]
     raise unwritable(folder, OSError("no file can be made there"))
 
@@ -98,8 +98,8 @@ def read_features(path: str | Path) -> tuple[pl.Series | None, Any]:
     """The names of the tasks or items (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]; of a
     folder, a FeatureFolder."""
     if Path(path).is_dir():
-        found = FeatureFolder(path)
-        return found.tasks, found
+        features = FeatureFolder(path)
+        return features.tasks, features
     return read_with(path)[:2]
 
 
@@ -111,41 +111,41 @@ def read_with(path: str | Path, more: tuple[str, ...] = ()) -> Found:
         raise DataError(
             f"{path.name}: features come as .npz, .npy or .parquet, not {path.suffix or 'without a suffix'}"
         )
-    source, where = open_source(path)
+    source, name_of_file = open_source(path)
     if isinstance(source, bytes):
-        raise DataError(f"{where} is a pipe; features are read from files only")
+        raise DataError(f"{name_of_file} is a pipe; features are read from files only")
     try:
         tasks, x, extra = readers[path.suffix](path, more)
     except (*FAULTS, *ARRAY_FAULTS) as error:
-        raise DataError(f"{where} cannot be read as features ({first_line(error)})") from None
+        raise DataError(f"{name_of_file} cannot be read as features ({first_line(error)})") from None
     if tasks is not None and len(tasks) != len(x):
-        raise DataError(f"{where} names {len(tasks):,} tasks but has {len(x):,} rows of features")
+        raise DataError(f"{name_of_file} names {len(tasks):,} tasks but has {len(x):,} rows of features")
     for name, values in extra.items():
         if values.shape != (len(x),) or values.dtype.kind not in "iu":
-            raise DataError(f"{where}: {name} must hold one whole number a row of features")
+            raise DataError(f"{name_of_file}: {name} must hold one whole number a row of features")
     return tasks, x, extra
 
 
 def _npz(path: Path, more: tuple[str, ...]) -> Found:
-    def look(headers: Mapping[str, Header]) -> tuple[str, ...]:
-        for task, x in _NAMES:
-            if task in headers and x in headers:
+    def choose(headers: Mapping[str, Header]) -> tuple[str, ...]:
+        for task, features in _NAMES:
+            if task in headers and features in headers:
                 if len(headers[task].shape) != 1:
                     raise ValueError(f"{task} has shape {headers[task].shape}; one name a row is needed")
-                _check(headers[x])
-                return task, x, *(name for name in more if name in headers)
+                _check(headers[features])
+                return task, features, *(name for name in more if name in headers)
         raise DataError(f"{path.name} holds {quote(headers, 8)}; arrays `task` (or `item`) and `x` are needed")
 
-    task, x, *rest = (arrays := read_npz(path, look)).values()
-    return pl.Series("task", task.tolist()), x, dict(zip(list(arrays)[2:], rest, strict=True))
+    task, x, *extra_arrays = (arrays := read_npz(path, choose)).values()
+    return pl.Series("task", task.tolist()), x, dict(zip(list(arrays)[2:], extra_arrays, strict=True))
 
 
 def _npy(path: Path, more: tuple[str, ...]) -> Found:  # noqa: ARG001
-    def look(headers: Mapping[str, Header]) -> Mapping[str, Header]:
+    def check_header(headers: Mapping[str, Header]) -> Mapping[str, Header]:
         _check(headers[""])
         return headers
 
-    return None, read_npy(path, look), {}
+    return None, read_npy(path, check_header), {}
 
 
 def _check(header: Header) -> None:
@@ -163,16 +163,18 @@ def _parquet(path: Path, more: tuple[str, ...]) -> Found:
     if key is None:
         raise DataError(f"{path.name} has no column `task` (or `item`); it has {', '.join(frame.columns[:8])}")
     extra = {name: frame[name].to_numpy() for name in more if name in frame.columns}
-    rest = frame.drop(key, *extra)
-    if rest.width == 1 and isinstance(rest.to_series().dtype, pl.List | pl.Array):
-        x = np.array(rest.to_series().to_list(), dtype=np.float32)
+    features = frame.drop(key, *extra)
+    if features.width == 1 and isinstance(features.to_series().dtype, pl.List | pl.Array):
+        x = np.array(features.to_series().to_list(), dtype=np.float32)
         if x.ndim < 2 or not x.size:
             raise DataError(f"{path.name}: every task needs a list of numbers, all of one length")
         return frame[key], x, extra
-    wrong = [name for name, kind in rest.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
-    if wrong or not rest.width:
-        raise DataError(f"{path.name}: features must be numbers; {', '.join(wrong[:5]) or 'there are no columns'}")
-    return frame[key], rest.cast(pl.Float32).to_numpy(), extra
+    not_numeric = [name for name, kind in features.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
+    if not_numeric or not features.width:
+        raise DataError(
+            f"{path.name}: features must be numbers; {', '.join(not_numeric[:5]) or 'there are no columns'}"
+        )
+    return frame[key], features.cast(pl.Float32).to_numpy(), extra
 
 
 I8 = npt.NDArray[np.int64]
@@ -203,23 +205,23 @@ class FeatureFolder(Dataset[Tensor]):
         files = sorted(path for path in self.folder.glob("*.npy"))
         tables = sorted(path for path in self.folder.glob("*.parquet") if path.name != NAMES)
         if bool(files) == bool(tables):
-            found = "both" if files else "neither"
-            raise DataError(f"{self.folder} must hold features as .npy or as .parquet files; it holds {found}")
-        look = _array if files else _table
-        seen = [_tried(path, look) for path in files or tables]
-        self.shape, self.dtype = seen[0][1:]
-        for path, (_, shape, dtype) in zip(files or tables, seen, strict=True):
+            present = "both" if files else "neither"
+            raise DataError(f"{self.folder} must hold features as .npy or as .parquet files; it holds {present}")
+        read_header = _array if files else _table
+        headers = [_tried(path, read_header) for path in files or tables]
+        self.shape, self.dtype = headers[0][1:]
+        for path, (_, shape, dtype) in zip(files or tables, headers, strict=True):
             if (shape, dtype) != (self.shape, self.dtype):
                 raise DataError(
                     f"{path.name} has rows of shape {shape} and type {dtype}, {(files or tables)[0].name} of "
                     f"{self.shape} and {self.dtype}; all files need the same"
                 )
         row = max(1, int(np.prod(self.shape)) * self.dtype.itemsize)
-        most = max(1, memory // PIECES // row)
+        piece_rows = max(1, memory // PIECES // row)
         self.pieces = [
-            Piece(path, lo, min(lo + most, n))
-            for path, (n, *_) in zip(files or tables, seen, strict=True)
-            for lo in range(0, n, most)
+            Piece(path, lo, min(lo + piece_rows, n))
+            for path, (n, *_) in zip(files or tables, headers, strict=True)
+            for lo in range(0, n, piece_rows)
         ]
         self.first = np.cumsum([0, *(piece.hi - piece.lo for piece in self.pieces)])
         self.tasks = self._tasks(tables)
@@ -240,16 +242,16 @@ class FeatureFolder(Dataset[Tensor]):
         at = np.searchsorted(self.first, rows.numpy(), side="right") - 1
         out = torch.empty((len(rows), *self.shape), dtype=torch.from_numpy(np.empty(0, self.dtype)).dtype)
         for number in np.unique(at).tolist():
-            mine = torch.from_numpy(np.flatnonzero(at == number))
-            out[mine] = self._piece(number)[rows[mine] - int(self.first[number])]
+            in_piece = torch.from_numpy(np.flatnonzero(at == number))
+            out[in_piece] = self._piece(number)[rows[in_piece] - int(self.first[number])]
         return out
 
     def shuffled(self, tasks: I8, rng: np.random.Generator) -> I8:
         """These rows in an order of chance: pieces first, then the rows of each run of pieces."""
         at = np.searchsorted(self.first, tasks, side="right") - 1
-        place = rng.permutation(len(self.pieces))[at] // max(1, (PIECES - 2) // 2)
+        run = rng.permutation(len(self.pieces))[at] // max(1, (PIECES - 2) // 2)
         mixed = rng.permutation(len(tasks))
-        order: I8 = tasks[mixed[np.argsort(place[mixed], kind="stable")]]
+        order: I8 = tasks[mixed[np.argsort(run[mixed], kind="stable")]]
         return order
 
     def _piece(self, number: int) -> Tensor:
@@ -260,16 +262,16 @@ class FeatureFolder(Dataset[Tensor]):
             self._open.popitem(last=False)
         piece = self.pieces[number]
         read = _read_array if piece.path.suffix == ".npy" else _read_table
-        found = torch.from_numpy(_tried(piece.path, lambda path: read(path, piece.lo, piece.hi)))
+        values = torch.from_numpy(_tried(piece.path, lambda path: read(path, piece.lo, piece.hi)))
         if number not in self._checked:
-            self._check(piece, found)
+            self._check(piece, values)
             self._checked.add(number)
-        self._open[number] = found
-        return found
+        self._open[number] = values
+        return values
 
-    def _check(self, piece: Piece, found: Tensor) -> None:
-        if found.is_floating_point():
-            bad = ~torch.isfinite(found.float().flatten(1)).all(1)
+    def _check(self, piece: Piece, values: Tensor) -> None:
+        if values.is_floating_point():
+            bad = ~torch.isfinite(values.float().flatten(1)).all(1)
             if bad.any():
                 row = piece.lo + int(bad.nonzero()[0])
                 raise DataError(f"{piece.path.name} holds NaN or infinity, first in row {row}; fix it")
@@ -323,17 +325,17 @@ def _read_table(path: Path, lo: int, hi: int) -> npt.NDArray[Any]:
 
 def _features(frame: pl.DataFrame) -> npt.NDArray[np.float32]:
     """A column of lists, all of one length, or columns of numbers."""
-    rest = frame.drop("task")
-    if rest.width == 1 and isinstance(rest.to_series().dtype, pl.List | pl.Array):
-        lists = rest.to_series()
+    features = frame.drop("task")
+    if features.width == 1 and isinstance(features.to_series().dtype, pl.List | pl.Array):
+        lists = features.to_series()
         flat = lists.explode()
         if flat.null_count() or (len(lists) and len(flat) % len(lists)):
             raise ValueError("every task needs a list of numbers, all of one length")
         return flat.cast(pl.Float32).to_numpy().reshape(len(lists), -1).copy()
-    wrong = [name for name, kind in rest.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
-    if wrong or not rest.width:
-        raise ValueError(f"features must be numbers; {', '.join(wrong[:5]) or 'there are no columns'}")
-    return np.ascontiguousarray(rest.cast(pl.Float32).to_numpy())
+    not_numeric = [name for name, kind in features.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
+    if not_numeric or not features.width:
+        raise ValueError(f"features must be numbers; {', '.join(not_numeric[:5]) or 'there are no columns'}")
+    return np.ascontiguousarray(features.cast(pl.Float32).to_numpy())
 
 
 def _names(path: Path) -> pl.Series:

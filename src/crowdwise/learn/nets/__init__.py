@@ -45,12 +45,12 @@ def make_net(
     if name not in nets:
         raise ParameterError(f"there is no net {name!r}; choose one of {', '.join(nets)}, or give a torch Module")
     make, takes = nets[name]
-    asked: dict[str, Any] = {"hidden": hidden, "dropout": dropout, "batch_norm": batch_norm}
-    given = {key: value for key, value in asked.items() if value is not None}
-    for key in given:
+    options: dict[str, Any] = {"hidden": hidden, "dropout": dropout, "batch_norm": batch_norm}
+    set_options = {key: value for key, value in options.items() if value is not None}
+    for key in set_options:
         if key not in takes:
             raise ParameterError(f"the net {name!r} has no {key!r}; it has {', '.join(takes) or 'no parameters'}")
-    return make(input_shape, n_classes, **given)
+    return make(input_shape, n_classes, **set_options)
 
 
 def linear(input_shape: Shape, n_classes: int) -> nn.Module:

@@ -18,20 +18,20 @@ class WorkerHeads(nn.Module):
 
     def forward(self, features: Tensor, batch: CrowdBatch) -> Tensor:
         """What the head of each label's worker says of its task: A, output; features[B, feature]."""
-        found, at = batch.present
-        buckets = _buckets(torch.bincount(at, minlength=len(found)), at)
+        workers_present, at = batch.present
+        buckets = _buckets(torch.bincount(at, minlength=len(workers_present)), at)
         # Heads are fetched once, in the buckets' order: their gradient is then one piece, not a sum over buckets.
-        order = found[torch.cat([workers for workers, _ in buckets])] if buckets else found
+        order = workers_present[torch.cat([workers for workers, _ in buckets])] if buckets else workers_present
         sizes = [len(workers) for workers, _ in buckets]
         weights, biases = (torch.split(table.rows(order), sizes) for table in (self.weight, self.bias))
-        given = features.index_select(0, batch.row)
+        label_features = features.index_select(0, batch.row)
         parts, places = [], []
         for (_, slots), weight, bias in zip(buckets, weights, biases, strict=True):
             # slots[P, c]: labels of workers with c/2 < count <= c labels; the last is repeated to fill the row.
-            said = torch.baddbmm(bias[:, None], given[slots], weight.transpose(1, 2))
+            outputs = torch.baddbmm(bias[:, None], label_features[slots], weight.transpose(1, 2))
             first = torch.ones_like(slots, dtype=torch.bool)
             first[:, 1:] = slots[:, 1:] != slots[:, :-1]
-            parts.append(said[first])
+            parts.append(outputs[first])
             places.append(slots[first])
         if not parts:
             return features.new_zeros(0, *self.bias.shape)
@@ -46,7 +46,7 @@ def _buckets(count: Tensor, at: Tensor) -> list[tuple[Tensor, Tensor]]:
     """
     order = torch.argsort(at, stable=True)  # labels by worker
     end = torch.cumsum(count, 0)
-    found = []
+    buckets = []
     size = 1
     while bool((count > size // 2).any()):
         workers = ((count > size // 2) & (count <= size)).nonzero().squeeze(1)
@@ -54,6 +54,6 @@ def _buckets(count: Tensor, at: Tensor) -> list[tuple[Tensor, Tensor]]:
             step = torch.arange(size, device=at.device)
             last = end[workers] - 1
             slots = torch.minimum((end - count)[workers][:, None] + step, last[:, None])
-            found.append((workers, order[slots]))
+            buckets.append((workers, order[slots]))
         size *= 2
-    return found
+    return buckets

@@ -56,14 +56,14 @@ def optimizer_state(optimizers: list[Optimizer]) -> tuple[dict[str, Tensor], lis
     facts = []
     for number, optimizer in enumerate(optimizers):
         state = optimizer.state_dict()
-        rest: dict[str, dict[str, Any]] = {}
+        scalars: dict[str, dict[str, Any]] = {}
         for index, slots in state["state"].items():
             for slot, value in slots.items():
                 if isinstance(value, Tensor):
                     tensors[f"optimizer.{number}.{index}.{slot}"] = value
                 else:
-                    rest.setdefault(str(index), {})[slot] = value
-        facts.append({"groups": state["param_groups"], "rest": rest})
+                    scalars.setdefault(str(index), {})[slot] = value
+        facts.append({"groups": state["param_groups"], "rest": scalars})
     return tensors, facts
 
 

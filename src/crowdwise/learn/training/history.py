@@ -37,9 +37,9 @@ class History:
         return {"rows": self.rows, "best_epoch": self.best_epoch, "stopped_early": self.stopped_early}
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> History:
+    def of(cls, stored: Mapping[str, Any]) -> History:
         """From `to_dict`."""
-        return cls(list(found["rows"]), found["best_epoch"], bool(found["stopped_early"]))
+        return cls(list(stored["rows"]), stored["best_epoch"], bool(stored["stopped_early"]))
 
 
 # ----------------------------------------------------------------
@@ -116,8 +116,8 @@ class Progress:
 
     def epoch(self, history: History) -> None:
         """One step on, with the loss beside it."""
-        said = f"{self._text}  loss {history.rows[-1]['loss']:.4f}"
-        self._bar.update(self._task, completed=len(history), description=said)
+        description = f"{self._text}  loss {history.rows[-1]['loss']:.4f}"
+        self._bar.update(self._task, completed=len(history), description=description)
 
     def close(self) -> None:
         """Take the bar away."""

@@ -45,41 +45,43 @@ def run_facts(
 ) -> dict[str, Any]:
     """The run by names and plain values; tensors and arrays by their checksum. `epochs` and `patience` may change."""
     crowd = data.crowd
-    groups = [group for each in optimizers for group in each.param_groups]
-    rest = [{k: plain(v) for k, v in sorted(g.items()) if k != "params" and not k.endswith("lr")} for g in groups]
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    group_settings = [
+        {k: plain(v) for k, v in sorted(g.items()) if k != "params" and not k.endswith("lr")} for g in groups
+    ]
     return {
         "method": model.method.name, **more, "tasks": crowd.n_tasks, "labels": len(crowd), "workers": crowd.n_workers,
         "classes": crowd.n_outputs, "said": checksum(crowd.worker, crowd.label, crowd.weight),
         # A Dataset may draw other rows each time.
         "features": checksum(data.x[:_ROWS]) if isinstance(data.x, Tensor) else None,
         "balance": checksum(data.task_weight),
-        "params": {name: plain(value) for name, value in sorted(model.method.given.items())},
+        "params": {name: plain(value) for name, value in sorted(model.method.hyperparameters.items())},
         "lr": [float(group["lr"]) for group in groups],
-        "optimizers": [type(each).__name__ for each in optimizers], "groups": rest,
-        "schedulers": [type(each).__name__ for each in schedulers],
+        "optimizers": [type(optimizer).__name__ for optimizer in optimizers], "groups": group_settings,
+        "schedulers": [type(scheduler).__name__ for scheduler in schedulers],
         "criterion": None if criterion is None else getattr(criterion, "kind", type(criterion).__name__),
     }  # fmt: skip
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def differences(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """What differs, in words; nothing where nothing does."""
-    if then.get("method") != now["method"]:
-        return f"method {then.get('method')}, now {now['method']}"
-    found = []
+    if earlier.get("method") != now["method"]:
+        return f"method {earlier.get('method')}, now {now['method']}"
+    changes = []
     for name in now:
-        if then.get(name) == now[name]:
+        if earlier.get(name) == now[name]:
             continue
         if name == "params":
-            old = then.get(name) or {}
+            old = earlier.get(name) or {}
             changed = [p for p in now[name] if old.get(p) != now[name][p]]
-            found += [f"{p} {old.get(p)}, now {now[name][p]}" for p in changed]
+            changes += [f"{p} {old.get(p)}, now {now[name][p]}" for p in changed]
         elif name in ("said", "features", "balance"):
-            found.append({"said": "other labels", "features": "other features", "balance": "other weights"}[name])
+            changes.append({"said": "other labels", "features": "other features", "balance": "other weights"}[name])
         elif name == "groups":
-            found.append("other settings of the optimizers")
+            changes.append("other settings of the optimizers")
         else:
-            found.append(f"{name} {then.get(name)}, now {now[name]}")
-    return "; ".join(found)
+            changes.append(f"{name} {earlier.get(name)}, now {now[name]}")
+    return "; ".join(changes)
 
 
 def plain(value: Any) -> Any:
@@ -98,10 +100,10 @@ def plain(value: Any) -> Any:
 
 def checksum(*values: Tensor) -> int:
     """One number for some tensors."""
-    found = 0
+    crc = 0
     for value in values:
-        found = crc32(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes(), found)
-    return found
+        crc = crc32(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes(), crc)
+    return crc
 
 
 # ----------------------------------------------------------------
@@ -119,7 +121,7 @@ class Schedules:
 
     def __init__(
         self,
-        given: LRScheduler | Sequence[LRScheduler] | None,
+        schedulers: LRScheduler | Sequence[LRScheduler] | None,
         pace: Pace | None,
         steps: int,
         epochs: int,
@@ -127,37 +129,39 @@ class Schedules:
     ) -> None:
         if pace not in (None, "batch", "epoch"):
             raise ParameterError(f"scheduler_pace must be batch or epoch, got {pace!r}")
-        self.all = [] if given is None else [given] if isinstance(given, LRScheduler) else list(given)
-        self.by_batch = [each for each in self.all if (pace or _usual(each)) == "batch"]
-        for each in self.all:
-            self._check(each, steps * epochs if each in self.by_batch else epochs, scored)
+        self.all = (
+            [] if schedulers is None else [schedulers] if isinstance(schedulers, LRScheduler) else list(schedulers)
+        )
+        self.by_batch = [scheduler for scheduler in self.all if (pace or _usual(scheduler)) == "batch"]
+        for scheduler in self.all:
+            self._check(scheduler, steps * epochs if scheduler in self.by_batch else epochs, scored)
 
-    def _check(self, each: LRScheduler, steps: int, scored: bool) -> None:
-        name = type(each).__name__
-        if isinstance(each, ReduceLROnPlateau):
-            if each in self.by_batch:
+    def _check(self, scheduler: LRScheduler, steps: int, scored: bool) -> None:
+        name = type(scheduler).__name__
+        if isinstance(scheduler, ReduceLROnPlateau):
+            if scheduler in self.by_batch:
                 raise ParameterError("ReduceLROnPlateau watches whole epochs; leave scheduler_pace as it is")
-            if each.mode == "max" and not scored:
+            if scheduler.mode == "max" and not scored:
                 raise ParameterError("ReduceLROnPlateau(mode='max') watches the criterion's score, but there is none")
-        if isinstance(each, OneCycleLR) and each.total_steps < steps:
-            unit = "batch" if each in self.by_batch else "epoch"
+        if isinstance(scheduler, OneCycleLR) and scheduler.total_steps < steps:
+            unit = "batch" if scheduler in self.by_batch else "epoch"
             raise ParameterError(
-                f"{name} has {each.total_steps} steps, but steps with every {unit}, {steps} times; "
+                f"{name} has {scheduler.total_steps} steps, but steps with every {unit}, {steps} times; "
                 f"give it total_steps={steps}, or say scheduler_pace='epoch' or 'batch'"
             )
 
     def batch(self) -> None:
         """A batch is over."""
-        for each in self.by_batch:
-            each.step()
+        for scheduler in self.by_batch:
+            scheduler.step()
 
     def epoch(self, loss: float, score: float | None) -> None:
         """An epoch is over."""
-        for each in self.all:
-            if isinstance(each, ReduceLROnPlateau):
-                each.step(loss if score is None else score if each.mode == "max" else -score)
-            elif each not in self.by_batch:
-                each.step()
+        for scheduler in self.all:
+            if isinstance(scheduler, ReduceLROnPlateau):
+                scheduler.step(loss if score is None else score if scheduler.mode == "max" else -score)
+            elif scheduler not in self.by_batch:
+                scheduler.step()
 
 
 def _usual(scheduler: LRScheduler) -> Pace:
@@ -196,8 +200,14 @@ def train(
     uninterrupted run. `stop_after` ends a training of `epochs` early, as if it were interrupted there.
     A launched Lightning `fabric` brings devices, precision and processes.
     """
-    asked = {"epochs": epochs, "batch_size": batch_size, "patience": patience, "every": every, "stop_after": stop_after}
-    check_given(train, {**asked, "seed": seed})
+    counts = {
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "patience": patience,
+        "every": every,
+        "stop_after": stop_after,
+    }
+    check_given(train, {**counts, "seed": seed})
     defaults = model.method.defaults
     epochs = defaults.epochs if epochs is None else epochs
     size = (defaults.batch_size or max(len(data), 1)) if batch_size is None else batch_size
@@ -211,7 +221,7 @@ def train(
         )
     else:
         chosen = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
-        if not any(isinstance(each, LazyAdam | torch.optim.SparseAdam) for each in chosen):
+        if not any(isinstance(candidate, LazyAdam | torch.optim.SparseAdam) for candidate in chosen):
             suit_tables(model, lazy=False)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed + processes.rank)
@@ -335,8 +345,8 @@ class _Loop:
             self.history.stopped_early = True
         self.schedules.epoch(row["loss"], row.get("score"))
         if self.processes.rank == 0:
-            asked = [callback.epoch(self.history) for callback in self.callbacks]  # every one of them is called
-            self.history.stopped_early |= any(asked)
+            stop_requests = [callback.epoch(self.history) for callback in self.callbacks]  # every one of them is called
+            self.history.stopped_early |= any(stop_requests)
         if self.processes.world > 1:  # all processes stop together
             stop = self.processes.total(torch.tensor(float(self.history.stopped_early)))
             self.history.stopped_early = bool(stop > 0)
@@ -376,7 +386,7 @@ class _Loop:
         facts = {
             "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history.to_dict(),
             "best_score": None if self.best_score == float("-inf") else self.best_score, "optimizers": optimizers,
-            "run": self.facts, "schedulers": [_plain(each.state_dict()) for each in self.schedules.all],
+            "run": self.facts, "schedulers": [_plain(scheduler.state_dict()) for scheduler in self.schedules.all],
         }  # fmt: skip
         checkpoint.write(self.folder, "last", tensors, facts)
 

@@ -75,8 +75,8 @@ class Shared:
 
     def total(self, values: Tensor) -> Tensor:
         """Sum over processes."""
-        found: Tensor = self.fabric.all_reduce(values, reduce_op="sum")
-        return found
+        total: Tensor = self.fabric.all_reduce(values, reduce_op="sum")
+        return total
 
     def agree(self, module: nn.Module) -> None:
         """Every process goes on with the first one's buffers."""
@@ -88,9 +88,9 @@ class Shared:
         if self.world == 1:
             return [values]
         values = values.to(self.device)
-        found = [torch.empty_like(values) for _ in range(self.world)]
-        torch.distributed.all_gather(found, values)
-        return found
+        collected = [torch.empty_like(values) for _ in range(self.world)]
+        torch.distributed.all_gather(collected, values)
+        return collected
 
 
 def _sparse_mean(gradient: Tensor, world: int) -> Tensor:
@@ -139,7 +139,7 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        wanted = gradients[0].clone(memory_format=torch.contiguous_format)  # others may hold the same gradient
-        torch.distributed.all_reduce(wanted)
+        total = gradients[0].clone(memory_format=torch.contiguous_format)  # others may hold the same gradient
+        torch.distributed.all_reduce(total)
         rank = torch.distributed.get_rank()
-        return wanted[sum(ctx.sizes[:rank]) :][: ctx.sizes[rank]], None
+        return total[sum(ctx.sizes[:rank]) :][: ctx.sizes[rank]], None

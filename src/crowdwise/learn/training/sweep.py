@@ -88,13 +88,13 @@ def sweep_both(model: CrowdModel, data: CrowdData, device: torch.device | str = 
     """log p(class | x) and p(class | x, labels) of every task; the latter is the former without a forecaster."""
     method = cast("CrowdMethod", model.method)
     k = method.n_classes
-    alone, together = [torch.empty(0, k)], [torch.empty(0, k)]
+    without_labels, with_labels = [torch.empty(0, k)], [torch.empty(0, k)]
     with evaluating(model):
         for piece in data.in_order(ROWS):
             batch = piece.to(device)
             out = model.output(batch.x)
             log_proba = method.classify(out).float()
-            found = method.forecast(out, batch)
-            alone.append(log_proba)
-            together.append(log_proba.exp() if found is None else found.float())
-    return torch.cat([part.to(device) for part in alone]), torch.cat([part.to(device) for part in together])
+            posterior = method.forecast(out, batch)
+            without_labels.append(log_proba)
+            with_labels.append(log_proba.exp() if posterior is None else posterior.float())
+    return torch.cat([part.to(device) for part in without_labels]), torch.cat([part.to(device) for part in with_labels])

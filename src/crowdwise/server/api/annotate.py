@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from ..acts import annotate as acts
 from ..auth import Principal
+from ..batch import Batch
+from ..commands import annotate as commands
 from ..problems import Problem
 from ..project import Project
-from ..shift import Shift
-from ..words import KEY, name_of, text_of
+from ..serialization import KEY, name_of, text_of
 from . import direct, forms
 from .commands import Answer, Next, said_of, tasks_json, worker_of
 from .direct import DirectRoute
@@ -24,7 +24,7 @@ annotator = needs("annotate")
 Who = Annotated[Principal, Depends(annotator)]
 KEYS = r"^[\x21-\x7e]+$"
 IdempotencyKey = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=KEY, pattern=KEYS)]
-Tasks = Annotated[int, Query(ge=1, le=acts.HANDS)]
+Tasks = Annotated[int, Query(ge=1, le=commands.MAX_ASSIGNED)]
 WorkerName = Annotated[str | None, Query(max_length=200, description="For an admin: whose tasks.")]
 
 
@@ -41,13 +41,13 @@ Here = Annotated[Project, Depends(project_of)]
 
 async def read_next(request: Request) -> dict[str, Any] | None:
     """The arguments of a plain request for tasks."""
-    n = direct.number(request, "n", 1, 1, acts.HANDS)
+    n = direct.number(request, "n", 1, 1, commands.MAX_ASSIGNED)
     return None if n is None else {"n": n}
 
 
 async def read_label(request: Request) -> dict[str, Any] | None:
     """The arguments of a plain answer."""
-    n = direct.number(request, "next", 0, 0, acts.HANDS)
+    n = direct.number(request, "next", 0, 0, commands.MAX_ASSIGNED)
     key = (direct.header(request, b"idempotency-key") or b"").decode("latin-1")
     if n is None or len(key) > KEY or not re.fullmatch(KEYS, key):
         return None
@@ -59,7 +59,7 @@ async def read_label(request: Request) -> dict[str, Any] | None:
 @direct.direct(read_next, annotator, project_of)
 async def next_(who: Who, here: Here, n: Tasks = 1, worker: WorkerName = None) -> Response:
     """Up to n tasks in the worker's hands: those they have already, then new ones."""
-    return from_json(tasks_json(await here.desk.ask(Next(who, worker, n))))
+    return from_json(tasks_json(await here.queue.ask(Next(who, worker, n))))
 
 
 @router.post("/labels", status_code=201, response_model=forms.Receipt, responses={200: {"model": forms.Receipt}})
@@ -69,11 +69,11 @@ async def labels(
     key: IdempotencyKey,
     who: Who,
     here: Here,
-    n: Annotated[int, Query(alias="next", ge=0, le=acts.HANDS, description="Tasks to take along.")] = 0,
+    n: Annotated[int, Query(alias="next", ge=0, le=commands.MAX_ASSIGNED, description="Tasks to take along.")] = 0,
 ) -> Response:
     """Store an answer. 201 when it is on the disk; 200 with the same receipt for the same key and body."""
     command = Answer(who, form, key, n)
-    new, event, hand = await here.desk.ask(command)
+    new, event, hand = await here.queue.ask(command)
     return from_json(command.receipt(event, hand), 201 if new else 200)
 
 
@@ -84,18 +84,18 @@ async def bulk(form: forms.BulkIn, who: Who, here: Here) -> Response:
     labels = [(entry.worker, said_of(who, entry, entry.key)) for entry in form.labels]
     lead = who.may("admin")
 
-    def command(shift: Shift) -> list[dict[str, Any]]:
+    def command(batch: Batch) -> list[dict[str, Any]]:
         out = []
-        for worker, said in labels:
+        for worker, submission in labels:
             try:
-                name_of(said.key, "the key", KEY)
-                new, receipt = acts.label(shift, worker_of(shift, who, worker), said, lead=lead)
+                name_of(submission.key, "the key", KEY)
+                new, receipt = commands.label(batch, worker_of(batch, who, worker), submission, lead=lead)
                 out.append({"status_code": 201 if new else 200} | receipt)
             except Problem as problem:
                 out.append({"status_code": problem.status} | problem.to_dict())
         return out
 
-    return as_json({"results": await here.desk.ask(command)})
+    return as_json({"results": await here.queue.ask(command)})
 
 
 @router.post("/skips", status_code=201, responses={200: {}})
@@ -103,10 +103,10 @@ async def skips(form: forms.SkipIn, key: IdempotencyKey, who: Who, here: Here) -
     """Give a task back; this worker does not get it again."""
     why, body = text_of(form.reason, "the reason", 500), forms.digest(form)
 
-    def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
-        return acts.skip(shift, worker_of(shift, who, form.worker), form.task, why, key, body)
+    def command(batch: Batch) -> tuple[bool, dict[str, Any]]:
+        return commands.skip(batch, worker_of(batch, who, form.worker), form.task, why, key, body)
 
-    new, receipt = await here.desk.ask(command)
+    new, receipt = await here.queue.ask(command)
     return as_json(receipt, 201 if new else 200)
 
 
@@ -115,8 +115,8 @@ async def undo(form: forms.UndoIn, key: IdempotencyKey, who: Who, here: Here) ->
     """Take back the last answer, or that to a task; the task is in the worker's hands again."""
     body = forms.digest(form)
 
-    def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
-        return acts.undo(shift, worker_of(shift, who, form.worker), form.task, key, body)
+    def command(batch: Batch) -> tuple[bool, dict[str, Any]]:
+        return commands.undo(batch, worker_of(batch, who, form.worker), form.task, key, body)
 
-    new, receipt = await here.desk.ask(command)
+    new, receipt = await here.queue.ask(command)
     return as_json(receipt, 201 if new else 200)

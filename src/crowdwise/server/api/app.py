@@ -36,9 +36,11 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The document; problems are named once, and pages for people are no part of it."""
         if not self.openapi_schema:
-            found = super().openapi()
-            found.setdefault("components", {}).setdefault("schemas", {})["ProblemOut"] = ProblemOut.model_json_schema()
-            found["paths"] = {path: ways for path, ways in found["paths"].items() if path.startswith(API)}
+            document = super().openapi()
+            document.setdefault("components", {}).setdefault("schemas", {})["ProblemOut"] = (
+                ProblemOut.model_json_schema()
+            )
+            document["paths"] = {path: ways for path, ways in document["paths"].items() if path.startswith(API)}
         return self.openapi_schema or {}
 
     @cached_property

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from ..acts import check as acts
 from ..auth import Principal
+from ..commands import check as commands
 from . import forms
 from .annotate import Here
 from .lead import Admin, Reader
@@ -21,13 +21,13 @@ Checker = Annotated[Principal, Depends(needs("check"))]
 @router.get("")
 async def progress(_: Reader, here: Here) -> Response:
     """How many tasks were asked to be checked, and how many are."""
-    return as_json(await here.desk.ask(lambda shift: shift.live.checks.progress, write=False))
+    return as_json(await here.queue.ask(lambda batch: batch.live.checks.progress, write=False))
 
 
 @router.post("", status_code=201)
 async def ask(form: forms.ChecksIn, by: Admin, here: Here) -> Response:
     """Put random labelled tasks into the queue; the seed stands in the log."""
-    return as_json(await here.desk.ask(lambda shift: acts.ask(shift, form.n, by.token)), 201)
+    return as_json(await here.queue.ask(lambda batch: commands.ask(batch, form.n, by.token)), 201)
 
 
 @router.get("/next")
@@ -38,10 +38,10 @@ async def next_(
     after: Annotated[int, Query(ge=0, le=10**6, description="So many are passed over for now.")] = 0,
 ) -> Response:
     """The next tasks of the queue with what they show; neither what others answered nor what is believed."""
-    return as_json(await here.desk.ask(lambda shift: acts.waiting(shift, n, after)))
+    return as_json(await here.queue.ask(lambda batch: commands.waiting(batch, n, after)))
 
 
 @router.post("/labels")
 async def labels(form: forms.CheckIn, by: Checker, here: Here) -> Response:
     """The true answer to a task of the queue; it becomes gold, not a vote. Null takes it back."""
-    return as_json(await here.desk.ask(lambda shift: acts.answer(shift, form.task, form.answer, by.token)))
+    return as_json(await here.queue.ask(lambda batch: commands.answer(batch, form.task, form.answer, by.token)))

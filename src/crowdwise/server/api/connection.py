@@ -16,7 +16,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from ..problems import Problem
-from ..words import dumps
+from ..serialization import dumps
 from .ending import BODY, GRACE, HEAD, IDLE, Ending
 
 # Bytes that are parsed at once: a head is refused at most two such slices behind its limit.

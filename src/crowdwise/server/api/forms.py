@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ..problems import Problem
-from ..words import KEY, NAME, value_of
+from ..serialization import KEY, NAME, value_of
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME)]
 Key = Annotated[str, Field(min_length=1, max_length=KEY)]

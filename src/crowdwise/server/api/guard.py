@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from ..problems import Problem
-from ..words import dumps
+from ..serialization import dumps
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

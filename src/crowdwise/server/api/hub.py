@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..batch import Batch
 from ..live.status import status
 from ..project import Project
-from ..shift import Shift
 
 # What a watcher may leave unread before it is let go, seconds between signs of life, and between two states.
 UNREAD, ALIVE, STATES = 1_000, 15.0, 1.0
@@ -41,17 +41,17 @@ class Hub:
     def __init__(self, project: Project) -> None:
         self.project = project
         self._watchers: set[Watcher] = set()
-        project.desk.after.append(self._publish)
+        project.queue.after.append(self._publish)
 
-    def _publish(self, shift: Shift) -> None:
+    def _publish(self, batch: Batch) -> None:
         """Hand the events of a batch to all watchers; called in the desk's thread."""
         watchers = list(self._watchers)
-        if not watchers or not shift.new:
+        if not watchers or not batch.new:
             return
-        if any(e.kind == "auth" for e in shift.new):
+        if any(e.kind == "auth" for e in batch.new):
             for watcher in watchers:
                 watcher.tokens_changed = True
-        lines = [_line(SHOWN[e.kind], e.id, _described(shift, e)) for e in shift.new if e.kind in SHOWN]
+        lines = [_line(SHOWN[e.kind], e.id, _described(batch, e)) for e in batch.new if e.kind in SHOWN]
         for watcher in watchers:
             if not watcher.loop.is_closed():
                 # An empty line shows nothing, but wakes the watcher to check its token.
@@ -91,7 +91,7 @@ class Hub:
         loop = watcher.loop
         if watcher.news and loop.time() - watcher.shown_at >= STATES:
             watcher.shown_at, watcher.news = loop.time(), False
-            state = await self.project.desk.ask(lambda shift: status(shift.live, shift.now), write=False)
+            state = await self.project.queue.ask(lambda batch: status(batch.live, batch.now), write=False)
             return _line("status", state["event"], state)
         wait = max(STATES - (loop.time() - watcher.shown_at), 0.01) if watcher.news else ALIVE
         try:
@@ -102,8 +102,8 @@ class Hub:
         return line
 
 
-def _described(shift: Shift, event: Any) -> dict[str, Any]:
-    crowd = shift.live.crowd
+def _described(batch: Batch, event: Any) -> dict[str, Any]:
+    crowd = batch.live.crowd
     out: dict[str, Any] = {"event": event.id, "kind": event.kind, "at": event.at}
     if event.task is not None:
         out["task"] = crowd.tasks[event.task]

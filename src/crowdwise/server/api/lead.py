@@ -10,11 +10,11 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from .. import auth
-from ..acts import manage
 from ..auth import Principal
+from ..batch import Batch
+from ..commands import manage
 from ..live.status import task_row, tasks_page, worker_rows
 from ..project import Project
-from ..shift import Shift
 from ..store import tables as t
 from . import forms
 from .annotate import Here
@@ -31,11 +31,11 @@ Name = Annotated[str, Path(max_length=200)]
 @router.get("")
 async def about(request: Request, here: Here) -> Response:
     """The question, the kind of answers, the classes, the guidelines; for any token."""
-    found = await anybody(request)
-    config = here.desk.live.config
+    principal = await anybody(request)
+    config = here.queue.live.config
     shown = {"id": here.name, "question": config.question, "kind": config.kind, "classes": list(config.classes),
              "guidelines": config.guidelines, "low": config.low, "high": config.high, "paused": config.paused,
-             "csrf": found.csrf if found.cookie else None}  # fmt: skip
+             "csrf": principal.csrf if principal.cookie else None}  # fmt: skip
     return as_json(shown)
 
 
@@ -43,7 +43,7 @@ async def about(request: Request, here: Here) -> Response:
 async def change(form: forms.ChangeIn, by: Admin, here: Here) -> Response:
     """Change settings; what is left out stays, null takes a cap, a budget or an accuracy away."""
     given = form.model_dump(exclude_unset=True)
-    return as_json(await here.desk.ask(lambda shift: manage.change(shift, given, by.token)))
+    return as_json(await here.queue.ask(lambda batch: manage.change(batch, given, by.token)))
 
 
 # ---------------------------------------------------------------- tasks
@@ -59,36 +59,36 @@ async def tasks(
 ) -> Response:
     """A page of tasks with what is believed of them; `answers`: also what they show and who said what."""
 
-    def page(shift: Shift) -> tuple[dict[str, Any], list[int], list[str]]:
-        found = tasks_page(shift.live, state, order, after, limit)
-        return found, [shift.task(row["id"]) for row in found["tasks"]], _names(shift)
+    def page(batch: Batch) -> tuple[dict[str, Any], list[int], list[str]]:
+        page_ = tasks_page(batch.live, state, order, after, limit)
+        return page_, [batch.task(row["id"]) for row in page_["tasks"]], _names(batch)
 
-    found, codes, names = await here.desk.ask(page, write=False)
+    body, codes, names = await here.queue.ask(page, write=False)
     if answers:
-        known = await run_in_threadpool(_answers, here, codes)
-        found["tasks"] = [row | _said(*known[code], names) for row, code in zip(found["tasks"], codes, strict=True)]
-    return as_json(found)
+        by_task = await run_in_threadpool(_answers, here, codes)
+        body["tasks"] = [row | _said(*by_task[code], names) for row, code in zip(body["tasks"], codes, strict=True)]
+    return as_json(body)
 
 
 @router.get("/tasks/{task:path}")
 async def task(task: Name, _: Reader, here: Here) -> Response:
     """A task: what it shows, what is believed of it, who said what."""
-    row, code, names = await here.desk.ask(lambda shift: _one(shift, task), write=False)
-    known = await run_in_threadpool(_answers, here, [code])
-    return as_json(row | _said(*known[code], names))
+    row, code, names = await here.queue.ask(lambda batch: _one(batch, task), write=False)
+    answers = await run_in_threadpool(_answers, here, [code])
+    return as_json(row | _said(*answers[code], names))
 
 
-def _one(shift: Shift, name: str) -> tuple[dict[str, Any], int, list[str]]:
-    code = shift.task(name)
-    return task_row(shift.live, code), code, _names(shift)
+def _one(batch: Batch, name: str) -> tuple[dict[str, Any], int, list[str]]:
+    code = batch.task(name)
+    return task_row(batch.live, code), code, _names(batch)
 
 
-def _names(shift: Shift) -> list[str]:
-    return [each.name for each in shift.live.crowd.workers]
+def _names(batch: Batch) -> list[str]:
+    return [worker.name for worker in batch.live.crowd.workers]
 
 
 def _said(shown: Any, answers: list[dict[str, Any]], names: list[str]) -> dict[str, Any]:
-    return {"payload": shown, "by_worker": [{"worker": names[each.pop("code")], **each} for each in answers]}
+    return {"payload": shown, "by_worker": [{"worker": names[given.pop("code")], **given} for given in answers]}
 
 
 def _answers(here: Project, codes: list[int]) -> dict[int, tuple[Any, list[dict[str, Any]]]]:
@@ -103,8 +103,8 @@ def _answers(here: Project, codes: list[int]) -> dict[int, tuple[Any, list[dict[
         row.code: (json.loads(row.payload or "{}"), []) for row in shown
     }
     for row in rows:
-        said = json.loads(row.payload)
-        out[row.task][1].append({"code": row.worker, "answer": said["answer"], "status": said["status"],
+        payload = json.loads(row.payload)
+        out[row.task][1].append({"code": row.worker, "answer": payload["answer"], "status": payload["status"],
                                  "event": row.id, "at": row.received_at, "client_ms": row.client_ms})  # fmt: skip
     return out
 
@@ -113,17 +113,17 @@ def _answers(here: Project, codes: list[int]) -> dict[int, tuple[Any, list[dict[
 async def add_tasks(form: forms.TasksIn, by: Admin, here: Here) -> Response:
     """Add tasks, all or none; one that is there with the same payload is left alone."""
     given = form.model_dump()["tasks"]
-    return as_json(await here.desk.ask(lambda shift: manage.add_tasks(shift, given, by.token)), 201)
+    return as_json(await here.queue.ask(lambda batch: manage.add_tasks(batch, given, by.token)), 201)
 
 
 @router.post("/gold")
 async def gold(form: forms.GoldIn, by: Admin, here: Here) -> Response:
     """The truth of a task; null takes it back."""
 
-    def command(shift: Shift) -> dict[str, Any]:
-        return manage.set_gold(shift, form.task, form.answer, by.token, drawn=form.drawn)
+    def command(batch: Batch) -> dict[str, Any]:
+        return manage.set_gold(batch, form.task, form.answer, by.token, drawn=form.drawn)
 
-    return as_json(await here.desk.ask(command))
+    return as_json(await here.queue.ask(command))
 
 
 # ---------------------------------------------------------------- workers
@@ -131,7 +131,7 @@ async def gold(form: forms.GoldIn, by: Admin, here: Here) -> Response:
 async def workers(_: Reader, here: Here) -> Response:
     """All workers with what is known of them."""
 
-    rows = await here.desk.ask(lambda shift: worker_rows(shift.live, shift.now), write=False)
+    rows = await here.queue.ask(lambda batch: worker_rows(batch.live, batch.now), write=False)
     return as_json({"workers": rows})
 
 
@@ -139,49 +139,49 @@ async def workers(_: Reader, here: Here) -> Response:
 async def add_worker(form: forms.WorkerIn, by: Admin, here: Here) -> Response:
     """A new worker and their token, which is shown once."""
 
-    def command(shift: Shift) -> dict[str, Any]:
-        code = manage.add_worker(shift, form.name, form.kind, form.cost, by.token)
-        number, secret = auth.issue(shift, "annotate", code, by=by.token)
+    def command(batch: Batch) -> dict[str, Any]:
+        code = manage.add_worker(batch, form.name, form.kind, form.cost, by.token)
+        number, secret = auth.issue(batch, "annotate", code, by=by.token)
         return {"id": form.name, "token": secret, "token_id": number}
 
-    return as_json(await here.desk.ask(command), 201)
+    return as_json(await here.queue.ask(command), 201)
 
 
 @router.post("/workers/{worker:path}/pause")
 async def pause(worker: Name, form: forms.PauseIn, by: Admin, here: Here) -> Response:
     """Give a worker no more tasks."""
-    return as_json(await here.desk.ask(lambda shift: manage.pause(shift, worker, form.reason, by.token)))
+    return as_json(await here.queue.ask(lambda batch: manage.pause(batch, worker, form.reason, by.token)))
 
 
 @router.post("/workers/{worker:path}/resume")
 async def resume(worker: Name, by: Admin, here: Here) -> Response:
     """Lift a pause, the floor's too."""
-    return as_json(await here.desk.ask(lambda shift: manage.resume(shift, worker, by.token)))
+    return as_json(await here.queue.ask(lambda batch: manage.resume(batch, worker, by.token)))
 
 
 @router.post("/workers/{worker:path}/tokens", status_code=201)
 async def token(worker: Name, by: Admin, here: Here) -> Response:
     """Another token for a worker, shown once."""
 
-    def command(shift: Shift) -> dict[str, Any]:
-        number, secret = auth.issue(shift, "annotate", shift.worker(worker), by=by.token)
+    def command(batch: Batch) -> dict[str, Any]:
+        number, secret = auth.issue(batch, "annotate", batch.worker(worker), by=by.token)
         return {"id": worker, "token": secret, "token_id": number}
 
-    return as_json(await here.desk.ask(command), 201)
+    return as_json(await here.queue.ask(command), 201)
 
 
 @router.post("/workers/{worker:path}/revoke")
 async def revoke(worker: Name, by: Admin, here: Here) -> Response:
     """Take back all tokens of a worker."""
 
-    def command(shift: Shift) -> dict[str, Any]:
-        return {"worker": worker, "revoked": auth.revoke(shift, worker=shift.worker(worker), by=by.token)}
+    def command(batch: Batch) -> dict[str, Any]:
+        return {"worker": worker, "revoked": auth.revoke(batch, worker=batch.worker(worker), by=by.token)}
 
-    return as_json(await here.desk.ask(command))
+    return as_json(await here.queue.ask(command))
 
 
 @router.post("/invites", status_code=201)
 async def invite(request: Request, form: forms.InviteIn, by: Admin, here: Here) -> Response:
     """A link by which people join as workers."""
-    code = await here.desk.ask(lambda shift: auth.invite(shift, form.uses, form.expires_in, by.token))
+    code = await here.queue.ask(lambda batch: auth.invite(batch, form.uses, form.expires_in, by.token))
     return as_json({"url": f"{request.app.state.public_url}/join/{code}", "code": code}, 201)

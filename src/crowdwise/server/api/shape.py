@@ -59,15 +59,17 @@ def attach(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
-        found = [{"where": [str(at) for at in each["loc"]], "what": str(each["msg"])[:300]} for each in error.errors()]
-        first = found[0]
-        unread = any(each["type"].startswith("json_") for each in error.errors())
-        key = any(tuple(map(str, each["loc"])) == ("header", "Idempotency-Key") for each in error.errors())
+        faults = [
+            {"where": [str(at) for at in fault["loc"]], "what": str(fault["msg"])[:300]} for fault in error.errors()
+        ]
+        first = faults[0]
+        unread = any(fault["type"].startswith("json_") for fault in error.errors())
+        key = any(tuple(map(str, fault["loc"])) == ("header", "Idempotency-Key") for fault in error.errors())
         if key:
             problem = Problem(400, "the header Idempotency-Key is missing or malformed; make a new key for each answer")
         else:
             where = ".".join(first["where"])[:200]
-            problem = Problem(400 if unread else 422, f"{where}: {first['what']}", errors=found[:20])
+            problem = Problem(400 if unread else 422, f"{where}: {first['what']}", errors=faults[:20])
         return as_problem(problem)
 
     @app.exception_handler(HTTPException)

@@ -25,7 +25,7 @@ Reader = Annotated[Principal, Depends(needs("read"))]
 @router.get("/healthz")
 async def health(request: Request) -> Response:
     """200 while answers can be stored, 503 otherwise."""
-    desk = request.app.state.project.desk
+    desk = request.app.state.project.queue
     return as_json({"status": "ok" if desk.sound else "cannot store"}, 200 if desk.sound else 503)
 
 
@@ -33,13 +33,13 @@ async def health(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Numbers for Prometheus."""
     project = request.app.state.project
-    live, desk = project.desk.live, project.desk
+    live, desk = project.queue.live, project.queue
     lines = [
         ("crowdwise_events_total", "counter", "Events in the log.", live.last),
         ("crowdwise_answers", "gauge", "Answers that count.", live.n_answers),
         ("crowdwise_surplus_answers", "gauge", "Answers kept beyond the cap.", live.surplus),
         ("crowdwise_tasks", "gauge", "Tasks.", len(live.crowd.tasks)),
-        ("crowdwise_open_tasks", "gauge", "Tasks that are open.", live.session.board.levels.n_open),
+        ("crowdwise_open_tasks", "gauge", "Tasks that are open.", live.session.task_index.priority_buckets.n_open),
         ("crowdwise_leases", "gauge", "Tasks in people's hands.", len(live.leases.held)),
         ("crowdwise_workers", "gauge", "Workers.", len(live.crowd.workers)),
         ("crowdwise_commits_total", "counter", "Transactions that were stored.", desk.commits),
@@ -60,7 +60,7 @@ async def metrics(request: Request) -> Response:
 @router.get("/projects/{p}/status", responses=ERRORS)
 async def status(_: Reader, here: Here) -> Response:
     """Where the project stands."""
-    return as_json(await here.desk.ask(lambda shift: status_of(shift.live, shift.now), write=False))
+    return as_json(await here.queue.ask(lambda batch: status_of(batch.live, batch.now), write=False))
 
 
 @router.get("/projects/{p}/events", responses={**ERRORS, 200: {"content": {"text/event-stream": {}}}})
@@ -116,10 +116,10 @@ async def media(
 ) -> Response:
     """A picture of a task."""
     folder = request.app.state.project.folder.path / MEDIA
-    found = folder / name
-    kind = IMAGES.get(found.suffix.lower())
-    inside = "/" not in name and "\\" not in name and "\0" not in name and found.parent == folder
-    if kind is None or not inside or not await run_in_threadpool(found.is_file):
+    path = folder / name
+    kind = IMAGES.get(path.suffix.lower())
+    inside = "/" not in name and "\\" not in name and "\0" not in name and path.parent == folder
+    if kind is None or not inside or not await run_in_threadpool(path.is_file):
         raise Problem(404, f"there is no picture {name[:80]!r}")
-    body = await run_in_threadpool(found.read_bytes)
+    body = await run_in_threadpool(path.read_bytes)
     return Response(body, media_type=kind, headers={"Cache-Control": "private, max-age=86400"})

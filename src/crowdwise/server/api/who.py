@@ -59,14 +59,16 @@ async def who(request: Request) -> Principal | None:
     """Who is asking; None for nobody that is known."""
     project: Project = request.app.state.project
     secret, cookie = secret_of(request)
-    found: Principal | None = None
+    principal: Principal | None = None
     if secret:
-        found = project.door.remembered(secret) or await run_in_threadpool(project.door.look, secret)
-        if found is not None and cookie:
-            found = replace(found, cookie=True, csrf=csrf_of(secret))
-    if found is None and not secret and request.app.state.insecure_local and _from_here(request):
+        principal = project.authenticator.remembered(secret) or await run_in_threadpool(
+            project.authenticator.look, secret
+        )
+        if principal is not None and cookie:
+            principal = replace(principal, cookie=True, csrf=csrf_of(secret))
+    if principal is None and not secret and request.app.state.insecure_local and _from_here(request):
         return LOCAL
-    return found
+    return principal
 
 
 def _from_here(request: Request) -> bool:
@@ -82,34 +84,36 @@ def _from_here(request: Request) -> bool:
 def needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
     """A dependency: the one who asks, known and allowed, or a refusal."""
 
-    async def known(request: Request) -> Principal:
-        found = await who(request)
-        if found is None:
+    async def permitted(request: Request) -> Principal:
+        principal = await who(request)
+        if principal is None:
             address = request.client.host if request.client else "nowhere"
             request.app.state.strangers.take(address)
             raise Problem(
                 401, "this needs a token that is known and not revoked; send it as Authorization: Bearer cw_..."
             )
-        request.app.state.rates.take(found.token)
-        if not found.may(scope):
-            raise Problem(403, f"this token may {found.scope}; {scope} is needed")
-        if found.cookie and request.method not in SAFE:
-            check_csrf(found, request.headers.get("x-csrf-token", ""))
-        return found
+        request.app.state.rates.take(principal.token)
+        if not principal.may(scope):
+            raise Problem(403, f"this token may {principal.scope}; {scope} is needed")
+        if principal.cookie and request.method not in SAFE:
+            check_csrf(principal, request.headers.get("x-csrf-token", ""))
+        return principal
 
-    return known
+    return permitted
 
 
 async def anybody(request: Request) -> Principal:
     """A dependency: whoever is known, whatever they may."""
-    found = await who(request)
+    principal = await who(request)
     scopes = ("annotate", "read", "check")
-    return await needs(next((each for each in scopes if found is not None and found.may(each)), scopes[0]))(request)
+    return await needs(next((scope for scope in scopes if principal is not None and principal.may(scope)), scopes[0]))(
+        request
+    )
 
 
-def check_csrf(found: Principal, given: str) -> None:
+def check_csrf(principal: Principal, given: str) -> None:
     """A form or script of another site cannot know this."""
-    if not hmac.compare_digest(found.csrf.encode(), given.encode("utf-8", "replace")):
+    if not hmac.compare_digest(principal.csrf.encode(), given.encode("utf-8", "replace")):
         raise Problem(403, "the form's token is missing or old; reload the page")
 
 

@@ -62,12 +62,12 @@ class Crowd:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"tasks": self.tasks, "workers": [asdict(each) for each in self.workers]}
+        return {"tasks": self.tasks, "workers": [asdict(worker) for worker in self.workers]}
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Crowd:
         """What `to_dict` gave."""
-        made = cls(list(given["tasks"]), [Worker(**each) for each in given["workers"]])
+        made = cls(list(given["tasks"]), [Worker(**worker) for worker in given["workers"]])
         made.task_code = {name: code for code, name in enumerate(made.tasks)}
-        made.worker_code = {each.name: code for code, each in enumerate(made.workers)}
+        made.worker_code = {worker.name: code for code, worker in enumerate(made.workers)}
         return made

@@ -14,16 +14,16 @@ from ...core.result import Result
 from ...evaluation.calibration import by_task, task_confidence
 from ...evaluation.statement import Trust
 from ...kinds.classes.annotations import Annotations
-from ...kinds.classes.methods.needs import too_thin
+from ...kinds.classes.methods.requirements import too_sparse
 from ...kinds.classes.workers import dependence as colluders
 from ...kinds.classes.workers import quality as spammers
 from ...kinds.classes.workers.coaching import coachable_of
 from ...kinds.classes.workers.judgement import Judgement
 from ...workers.flags import Flag
 from ..config import Config
-from .flagged import flagged, groups_of
+from .baseline import Arrays, text
+from .flags import flagged, groups_of
 from .gold import usable
-from .settled import Arrays, text
 from .state import Live
 from .statement import fit_calibrated, statement
 from .votes import votes_of
@@ -56,15 +56,15 @@ class Rows:
 def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     """The answers of this moment."""
     # A copy that a fit keeps for as long as it takes: of each answer as few bytes as will do.
-    task, worker, label = (x.astype(np.int32) for x in live.session.model.chains.rows()[:3])
-    said = answers(live.last) if answers is not None and not live.config.sure else None
-    names = tuple(each.name for each in live.crowd.workers)
+    task, worker, label = (x.astype(np.int32) for x in live.session.model.answer_lists.rows()[:3])
+    given = answers(live.last) if answers is not None and not live.config.sure else None
+    names = tuple(entry.name for entry in live.crowd.workers)
     gold: dict[Any, Any] = dict(live.gold)
     checked: tuple[Any, ...] = tuple(sorted(live.checks.done))
     if not live.config.sure:
         tasks = live.crowd.tasks
         gold, checked = {tasks[t]: answer for t, answer in gold.items()}, tuple(tasks[t] for t in checked)
-    return Rows(live.config, len(live.crowd.tasks), task, worker, label, gold, said, names, checked)
+    return Rows(live.config, len(live.crowd.tasks), task, worker, label, gold, given, names, checked)
 
 
 def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
@@ -110,8 +110,8 @@ def _classes(rows: Rows, flags: bool) -> Arrays:
     label = np.array(names)[rows.label]
     votes = Annotations.from_arrays(rows.task, rows.worker, label, classes=names, order=order)
     place = {name: code for code, name in enumerate(rows.config.classes)}
-    seen = np.bincount(rows.task, minlength=rows.n_tasks) > 0
-    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if seen[task]} or None
+    answered = np.bincount(rows.task, minlength=rows.n_tasks) > 0
+    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if answered[task]} or None
     result = fit_calibrated(votes, rows.config.method, gold, set(rows.checked))
     tasks = votes.tasks.to_numpy()
     out[tasks] = result.posterior
@@ -135,7 +135,7 @@ def _flags(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
     classes = rows.config.classes
     flags: dict[str, list[dict[str, str]]] = {}
     together: list[Flag] = []
-    if not too_thin(votes, _FEWEST):
+    if not too_sparse(votes, _FEWEST):
         judgement = Judgement(votes, result)
         together = colluders.flags_of(judgement)
         for flag in [*spammers.flags_of(judgement), *together, *coachable_of(judgement)]:

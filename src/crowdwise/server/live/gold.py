@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..sides import SIDES, item_of
+from ..pair_sides import SIDES, item_of
 
 Payload = Mapping[str, Any]
 
@@ -34,11 +34,11 @@ def _winner(answer: str, payload: Payload) -> str:
 _USES = {
     "numbers": Use(random_only="gold sets the intervals of numbers, so it must be a random sample"),
     "comparisons": Use(_winner),
-    "ranking": Use(
+    "rankings": Use(
         lambda answer, _: json.dumps(answer),
         unmeasured="an order is not right or wrong as a whole; `crowdwise evaluate` scores it by known orders",
     ),
-    "same": Use(
+    "similarities": Use(
         None,
         unmeasured="a pair is not judged by itself; `crowdwise evaluate` scores clusters by known clusters of items",
     ),

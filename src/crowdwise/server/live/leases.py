@@ -38,7 +38,7 @@ class Leases:
         self.held[pair] = lease
         heapq.heappush(self._ends, (lease.expires_at, lease.task, lease.worker))
         if len(self._ends) > 2 * len(self.held) + _OLD:  # most were answered long before their time was over
-            self._ends = [(each.expires_at, each.task, each.worker) for each in self.held.values()]
+            self._ends = [(lease.expires_at, lease.task, lease.worker) for lease in self.held.values()]
             heapq.heapify(self._ends)
         self.last = max(self.last, lease.id)
 
@@ -58,16 +58,16 @@ class Leases:
         n = 0
         while self._ends and self._ends[0][0] <= now:
             task, worker = heapq.heappop(self._ends)[1:]
-            found = self.held.get((task, worker))
-            if found is not None and found.expires_at <= now:  # not prolonged meanwhile
+            lease = self.held.get((task, worker))
+            if lease is not None and lease.expires_at <= now:  # not prolonged meanwhile
                 n += self.end(task, worker)
         return n
 
     def of(self, worker: int) -> list[Lease]:
         """What a worker has in hand, oldest first."""
-        tasks = self.session.held.get(worker, [])
+        tasks = self.session.assigned.get(worker, [])
         return [self.held[task, worker] for task in tasks if (task, worker) in self.held]
 
     def others(self, task: int, worker: int) -> int:
         """How many others have the task in hand."""
-        return int(self.session.board.busy[task]) - ((task, worker) in self.held)
+        return int(self.session.task_index.busy[task]) - ((task, worker) in self.held)

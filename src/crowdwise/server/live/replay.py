@@ -29,9 +29,9 @@ class Refits:
         return came
 
     def _settled(self, event: Event) -> Any:
-        found = None if self._kept is None else self._kept(event)
-        if found is not None:
-            return found
+        stored = None if self._kept is None else self._kept(event)
+        if stored is not None:
+            return stored
         if self._rows is None:
             raise ValueError(f"event {event.id} takes over a fit that the log does not begin")
         return fit_arrays(self._rows)

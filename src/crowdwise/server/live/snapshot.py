@@ -53,7 +53,7 @@ class Mark:
 
 def take(live: Live) -> Arrays:
     """A copy of the state as named arrays; what is no array stands in one text of JSON."""
-    session, board = live.session, live.session.board
+    session, board = live.session, live.session.task_index
     undoable = session.model._undoable
     plain: dict[str, Any] = {name: getattr(live, name) for name in _PLAIN}
     plain |= {
@@ -66,19 +66,19 @@ def take(live: Live) -> Arrays:
         "spent": session.spent,
         "skipped": list(session.skipped.items()),
         "paused": list(session.paused.items()),
-        "lifted": sorted(session.lifted),
+        "lifted": sorted(session.floor_exempt),
         "recent": list(session.recent),
         "progress": [board.progress.n_tasks, board.progress.right, board.progress.spread],
-        "flips": [int(each) for each in board.flips.last],
+        "flips": [int(flip) for flip in board.flips.last],
         "temperature": board.temperature,
         "calibration": board.calibration and asdict(board.calibration),
         "doubt": board.doubt and asdict(board.doubt),
-        "empty": sorted(board.empty),
+        "empty": sorted(board.exhausted),
         "undoable": undoable and [*undoable[:2], None if undoable[2] is None else undoable[2].tolist(), undoable[3]],
     }
     out: Arrays = {f"model_{name}": array for name, array in session.model.snapshot().items()}
-    out |= {"believed": board.believed.copy(), "reason": board.reason.copy(), "fitted": board.fitted.copy()}
-    out |= {f"settled_{name}": array for name, array in (live.settled or {}).items()}
+    out |= {"believed": board.posterior.copy(), "reason": board.reason.copy(), "fitted": board.fitted.copy()}
+    out |= {f"settled_{name}": array for name, array in (live.baseline or {}).items()}
     return out | {"plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
 
 
@@ -113,8 +113,8 @@ def load(folder: Path, uid: str, log: Callable[[int], str | None]) -> Live | Non
                 raise Unusable("it is of another version or project")
             if log(head["last"]) != head["log"]:
                 raise Unusable(f"the log up to event {head['last']} is another one")
-            with np.load(file, allow_pickle=False) as found:
-                arrays = {name: found[name] for name in found.files}
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
         live = _restored(arrays, json.loads(arrays["plain"].tobytes()))
     except FileNotFoundError:
         return None
@@ -135,10 +135,10 @@ def discard(folder: Path) -> None:
 
 def _digest(file: BinaryIO) -> bytes:
     """The checksum of the rest of a file."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     while part := file.read(PART):
-        found.update(part)
-    return found.hexdigest().encode()
+        digest.update(part)
+    return digest.hexdigest().encode()
 
 
 def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
@@ -157,23 +157,23 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
     live.leases = Leases(live.session)
     _restore_session(live.session, live, plain, arrays)
     kept = {k.removeprefix("settled_"): v for k, v in arrays.items() if k.startswith("settled_")}
-    live.settled = kept or None
+    live.baseline = kept or None
     return live
 
 
 def _restore_session(session: Session, live: Live, plain: dict[str, Any], arrays: Arrays) -> None:
-    board = session.board
-    session.costs = {code: each.cost for code, each in enumerate(live.crowd.workers)}
+    board = session.task_index
+    session.costs = {code: worker.cost for code, worker in enumerate(live.crowd.workers)}
     session.gold, session.spent = sorted(task for task in live.gold if live.hides_gold(task)), plain["spent"]
     session.skipped, session.paused = dict(plain["skipped"]), dict(plain["paused"])
-    session.lifted, session.recent = set(plain["lifted"]), deque(plain["recent"], maxlen=session.recent.maxlen)
-    board.believed, board.reason = arrays["believed"].copy(), arrays["reason"].copy()
-    board.temperature, board.empty = plain["temperature"], set(plain["empty"])
+    session.floor_exempt, session.recent = set(plain["lifted"]), deque(plain["recent"], maxlen=session.recent.maxlen)
+    board.posterior, board.reason = arrays["believed"].copy(), arrays["reason"].copy()
+    board.temperature, board.exhausted = plain["temperature"], set(plain["empty"])
     board.calibration = None if plain["calibration"] is None else GoldCalibration(**plain["calibration"])
     board.doubt = None if plain["doubt"] is None else Doubt(**plain["doubt"])
     board.fitted = arrays["fitted"].copy()
     n_tasks, right, spread = plain["progress"]
     board.progress = Progress(n_tasks, right, spread, doubt=board.doubt)
-    for each in plain["flips"]:
-        board.flips.add(bool(each))
-    board.levels.fill(board._levels(np.arange(len(board.reason))))
+    for flip in plain["flips"]:
+        board.flips.add(bool(flip))
+    board.priority_buckets.fill(board._buckets(np.arange(len(board.reason))))

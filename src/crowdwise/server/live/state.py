@@ -18,10 +18,10 @@ from ...evaluation.calibration import FEWEST
 from ..answers import AnswerKind, kind_of
 from ..config import Config
 from ..store.log import Event
+from .baseline import confidence_of, side, statement_of
 from .checks import CHECK, CHOSEN, Checks
 from .crowd import Crowd, Worker
 from .leases import Leases
-from .settled import confidence_of, side, stated_of
 
 F8 = npt.NDArray[np.float64]
 # What a fit believed when the event was written; found in the database, or worked out again.
@@ -51,21 +51,21 @@ class Live:
         self.refit, self.refit_n, self.refit_at, self.based = 0, 0, 0.0, 0
         self.refit_checks = 0
         self.touched: set[int] = set()
-        self.settled: Any = None
+        self.baseline: Any = None
         self.minutes: dict[int, int] = {}
         # How often what a report shows has changed, in this state of this process.
         self.serial, self.changes = next(_SERIAL), 0
         self.shown: dict[int, str] = {}  # what the latest tasks show, in JSON
 
     # ---------------------------------------------------------------- the log
-    def apply(self, event: Event, settled: Settled | None = None) -> Any:
+    def apply(self, event: Event, baseline: Settled | None = None) -> Any:
         """Take the next event of the log; what comes of it depends on the kind."""
         if event.id != self.last + 1:
             raise ValueError(f"event {event.id} does not follow event {self.last}")
         self.last, self.at = event.id, max(self.at, event.at)
         self.changes += event.kind in _REPORTED
         if event.kind == "rebase":
-            return self._rebase(event, settled)
+            return self._rebase(event, baseline)
         handle: Callable[[Event], Any] = getattr(self, f"_{event.kind}")
         return handle(event)
 
@@ -75,28 +75,28 @@ class Live:
     def _tasks(self, event: Event) -> None:
         for name in event.payload["names"]:
             self.crowd.add_task(name)
-        self.session.model.chains.grow(len(self.crowd.tasks), 0)
-        self.session.board.renew()
+        self.session.model.answer_lists.grow(len(self.crowd.tasks), 0)
+        self.session.task_index.renew()
 
     def _worker(self, event: Event) -> None:
         given = event.payload
         code = self.crowd.add_worker(Worker(given["name"], given["kind"], given["cost"]))
         self.session.costs[code] = given["cost"]
-        self.session.model.chains.grow(0, code + 1)
-        self.session.board.ask_again()
+        self.session.model.answer_lists.grow(0, code + 1)
+        self.session.task_index.ask_again()
 
     def _config(self, event: Event) -> None:
         self.config = config = self.config.changed(event.payload)
         self.kind = kind_of(config)
-        self.session.stop = self.session.board.stop = config.stopping
+        self.session.stop = self.session.task_index.stop = config.stopping
         self.session.settings = config.settings
-        self.session.board.renew()
+        self.session.task_index.renew()
 
     def _label(self, event: Event) -> str:
-        task, worker, said = event.task or 0, event.worker or 0, event.payload
+        task, worker, payload = event.task or 0, event.worker or 0, event.payload
         who = self.crowd.workers[worker]
         self._gone(event)
-        if said["status"] == "surplus":
+        if payload["status"] == "surplus":
             self.leases.end(task, worker)
             self.surplus += 1
             who.surplus += 1
@@ -104,7 +104,7 @@ class Live:
             self.session.skip(task, worker)  # they have answered: they are not asked again, whatever the cap becomes
             return ""
         self.leases.answered(task, worker)
-        if said["status"] == "counted":
+        if payload["status"] == "counted":
             who.count(event.at, 1)
             self._count_minute(event.at)
         if event.client_ms is not None:
@@ -112,7 +112,7 @@ class Live:
             who.timed += 1
         self.touched.add(task)
         self._may_ask(task, worker)
-        return self.session.tell(task, worker, self.kind.code(said["answer"]))
+        return self.session.tell(task, worker, self.kind.code(payload["answer"]))
 
     def _count_minute(self, at: float) -> None:
         """An answer more in its minute; those of long ago are forgotten."""
@@ -183,7 +183,7 @@ class Live:
     def _pause(self, event: Event) -> None:
         worker = event.worker or 0
         self.crowd.workers[worker].paused = reason = event.payload["reason"]
-        self.session.lifted.discard(worker)
+        self.session.floor_exempt.discard(worker)
         self.session.pause(worker, reason)
         for lease in self.leases.of(worker):
             self.leases.end(lease.task, worker)
@@ -191,7 +191,7 @@ class Live:
     def _resume(self, event: Event) -> None:
         worker = event.worker or 0
         self.crowd.workers[worker].paused = ""
-        self.session.lifted.add(worker)
+        self.session.floor_exempt.add(worker)
         self.session.resume(worker)
 
     def _stop(self, event: Event) -> None:
@@ -221,13 +221,13 @@ class Live:
         self.refit_checks = self.checks.changes
         self.touched = set()
 
-    def _rebase(self, event: Event, settled: Settled | None) -> list[tuple[int, str]]:
-        if settled is None:
+    def _rebase(self, event: Event, baseline: Settled | None) -> list[tuple[int, str]]:
+        if baseline is None:
             raise ValueError("what was settled must be given")
-        self.settled, self.based = settled(event), event.payload["of"]
-        beside = side(self.settled)
+        self.baseline, self.based = baseline(event), event.payload["of"]
+        beside = side(self.baseline)
         if not self.config.sure:
-            return self.session.measure(confidence_of(beside, self.crowd.tasks), stated_of(beside))
+            return self.session.measure(confidence_of(beside, self.crowd.tasks), statement_of(beside))
         return self.session.rebase(
-            self.settled["posterior"], sorted(self.touched), given=beside.get("given", ()), stated=stated_of(beside)
+            self.baseline["posterior"], sorted(self.touched), given=beside.get("given", ()), stated=statement_of(beside)
         )

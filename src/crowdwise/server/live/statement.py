@@ -17,8 +17,8 @@ from ...evaluation.fitting import calibrated_on, fit
 from ...evaluation.statement import TO_CHECK, Statement, Trust, outlook
 from ...evaluation.statement import statement as of_kind
 from ...kinds.classes.annotations import Annotations
-from ...kinds.classes.scoring.needs import needs
-from ...kinds.classes.scoring.shown import err_together
+from ...kinds.classes.scoring.recommendations import recommend
+from ...kinds.classes.scoring.summaries import dependence_sentences
 
 
 def fit_calibrated(votes: Votes[Any], method: str, gold: Mapping[Any, Any] | None, drawn: Collection[Any]) -> Result:
@@ -44,22 +44,22 @@ def statement(
     """
     level = of_kind(result)
     copying = [[names[int(code)] for code in group] for group in result.extra.get("copying") or []]
-    notes = [*unused, *err_together(replace(result, extra={**result.extra, "copying": copying}))]
-    known = {} if level is None else level.to_dict()
+    notes = [*unused, *dependence_sentences(replace(result, extra={**result.extra, "copying": copying}))]
+    trust = {} if level is None else level.to_dict()
     if isinstance(level, Trust):
-        known |= {"of": level.n_decisions, "words": level.words}
+        trust |= {"of": level.n_decisions, "words": level.words}
     else:
-        known["ship"] = None
-        notes.append(f"{result.kind.people} are not right or wrong one by one, so no share of them can ship")
-    known |= {"sentence": outlook(result), "notes": notes, "tasks": result.n_tasks}
-    told: dict[str, Any] = {"trust": known | {"to_check": min(TO_CHECK, result.n_tasks)}}
+        trust["ship"] = None
+        notes.append(f"{result.kind.display_name} are not right or wrong one by one, so no share of them can ship")
+    trust |= {"sentence": outlook(result), "notes": notes, "tasks": result.n_tasks}
+    summary: dict[str, Any] = {"trust": trust | {"to_check": min(TO_CHECK, result.n_tasks)}}
     if not isinstance(votes, Annotations):
-        line = f"of {votes.kind.people} it is not forecast what more answers or an expert would bring"
-        return level, told | {"need": None, "advice": [line]}
+        line = f"of {votes.kind.display_name} it is not forecast what more answers or an expert would bring"
+        return level, summary | {"need": None, "advice": [line]}
     if plan:
         advice = plan_classes(votes, result=result)
-        need, told["advice"] = advice.need, advice.sentences()
+        need, summary["advice"] = advice.need, advice.sentences()
     else:
-        need = needs(votes, result)
-    told["need"] = {"vote": need.n_vote, "expert": need.n_expert}
-    return level, told
+        need = recommend(votes, result)
+    summary["need"] = {"vote": need.n_vote, "expert": need.n_expert}
+    return level, summary

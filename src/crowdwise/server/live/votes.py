@@ -12,14 +12,14 @@ from ...core.errors import DataError
 from ...core.side_tables import as_share
 from ...core.votes import Votes
 from ...kinds.classes.annotations import Annotations
-from ...kinds.comparisons.kind import comparison_votes
-from ...kinds.numbers.kind import number_votes
-from ...kinds.rankings.kind import ranking_votes
-from ...kinds.sets.kind import set_votes
+from ...kinds.comparisons.answers import comparison_votes
+from ...kinds.numbers.answers import number_votes
+from ...kinds.rankings.answers import ranking_votes
+from ...kinds.sets.answers import set_votes
 from ...kinds.similarities.answers import similarity_votes
-from ...kinds.spans.kind import span_votes
+from ...kinds.spans.answers import span_votes
 from ..config import Config
-from ..sides import item_of
+from ..pair_sides import item_of
 
 # (task, worker, answer, payload of the task, when it came, how many seconds it took, what was said about the answer)
 Row = tuple[str, str, Any, dict[str, Any], float, float | None, dict[str, Any]]
@@ -40,20 +40,20 @@ def votes_of(config: Config, rows: Sequence[Row]) -> Votes[Any]:
     if not facts:
         return votes
     who = {"task": task, "worker": worker}
-    known = pl.DataFrame({**who, **facts}, schema_overrides=FACTS, strict=False)
+    known_facts = pl.DataFrame({**who, **facts}, schema_overrides=FACTS, strict=False)
     # In the order of the votes, without the rows that they left out.
     kept = votes.to_frame().select(pl.col(*who).cast(pl.String))
-    return replace(votes, about_rows=kept.join(known, on=list(who), how="left", maintain_order="left").drop(*who))
+    return replace(votes, about_rows=kept.join(known_facts, on=list(who), how="left", maintain_order="left").drop(*who))
 
 
 def _some(columns: dict[str, list[Any]]) -> dict[str, Any]:
     """Columns in which something stands."""
-    return {name: values for name, values in columns.items() if any(each is not None for each in values)}
+    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
 
 
 def _about_pairs(shown: list[dict[str, Any]]) -> dict[str, list[str | None]]:
-    found = [next((str(each[name]) for name in CONTEXT if each.get(name)), None) for each in shown]
-    return _some({"prompt": found})
+    context = [next((str(payload[name]) for name in CONTEXT if payload.get(name)), None) for payload in shown]
+    return _some({"prompt": context})
 
 
 def _classes(config: Config, task: Any, worker: Any, answer: Any, _: Any, numbers: Any) -> Votes[Any]:
@@ -71,7 +71,7 @@ def _numbers(_: Config, task: Any, worker: Any, answer: Any, __: Any, numbers: A
 
 def _sides(shown: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     """The items of the tasks' two sides: their names where they have some, else what they show."""
-    return [item_of(each, "left") for each in shown], [item_of(each, "right") for each in shown]
+    return [item_of(payload, "left") for payload in shown], [item_of(payload, "right") for payload in shown]
 
 
 def _comparisons(_: Config, task: Any, worker: Any, answer: Any, shown: Any, numbers: Any) -> Votes[Any]:
@@ -89,8 +89,8 @@ def _rankings(_: Config, task: Any, worker: Any, answer: Any, __: Any, numbers: 
 
 
 def _spans(_: Config, task: Any, worker: Any, answer: Any, shown: Any, numbers: Any) -> Votes[Any]:
-    marks = [[[each["start"], each["end"], each["label"]] for each in some] for some in answer]
-    texts = {name: each["text"] for name, each in zip(task, shown, strict=True)}
+    marks = [[[span["start"], span["end"], span["label"]] for span in some] for some in answer]
+    texts = {name: payload["text"] for name, payload in zip(task, shown, strict=True)}
     return span_votes(task, worker, marks, texts=texts, **numbers)
 
 
@@ -100,7 +100,7 @@ _MAKE: dict[str, Callable[..., Votes[Any]]] = {
     "sets": _sets,
     "numbers": _numbers,
     "comparisons": _comparisons,
-    "same": _same,
-    "ranking": _rankings,
+    "similarities": _same,
+    "rankings": _rankings,
     "spans": _spans,
 }

@@ -66,7 +66,7 @@ async def answered(request: Request, project: str) -> Response:
             raise
         return await _page(request, project, status=no.status, wrong=f"{no.title}. {no.detail}".strip())
     if act == "undo":
-        return await _page(request, project, said="undo", again=await _in_hand(api, me, done["task"]))
+        return await _page(request, project, notice="undo", again=await _in_hand(api, me, done["task"]))
     return RedirectResponse(f"/p/{quote(project, safe='')}/annotate", 303, headers={"Cache-Control": "no-store"})
 
 
@@ -75,9 +75,9 @@ async def ahead(request: Request, project: str, n: int = 2) -> Response:
     """Tasks for the script, each as the markup that the page would show."""
     api = Api.of(request)
     me, about = await visitor(request), await api.get(f"/projects/{project}")
-    found = await _next(api, me, min(max(n, 1), MOST_AHEAD))
-    tasks = [_as_markup(about, task) for task in found["tasks"]]
-    body = {"tasks": tasks, "stopped": found.get("stopped"), "progress": found.get("progress") or {}}
+    assigned = await _next(api, me, min(max(n, 1), MOST_AHEAD))
+    tasks = [_as_markup(about, task) for task in assigned["tasks"]]
+    body = {"tasks": tasks, "stopped": assigned.get("stopped"), "progress": assigned.get("progress") or {}}
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
 
@@ -142,16 +142,16 @@ def _named(me: Visitor) -> dict[str, str]:
 
 
 async def _page(
-    request: Request, project: str, *, status: int = 200, said: str = "", wrong: str = "", again: Any = None
+    request: Request, project: str, *, status: int = 200, notice: str = "", wrong: str = "", again: Any = None
 ) -> Response:
     api = Api.of(request)
     me, about = await visitor(request), await api.get(f"/projects/{project}")
-    found = await _next(api, me, 1)
-    tasks = [again] if again is not None else found["tasks"][:1]
+    assigned = await _next(api, me, 1)
+    tasks = [again] if again is not None else assigned["tasks"][:1]
     task = tasks[0] if tasks else None
     return page(
         "annotate.html.j2", status, project=project, about=about, me=me, csrf=forms.form_token(request),
-        stopped=found.get("stopped"), progress=found.get("progress") or {}, said=said, wrong=wrong,
+        stopped=assigned.get("stopped"), progress=assigned.get("progress") or {}, said=notice, wrong=wrong,
         undo_key=forms.new_key(), **parts_of(about, task),
     )  # fmt: skip
 
@@ -181,5 +181,5 @@ def _as_markup(about: Any, task: Any) -> dict[str, Any]:
 
 async def _in_hand(api: Api, me: Visitor, name: str) -> Any:
     """A task whose answer was taken back, if the worker holds it again."""
-    found = await _next(api, me, 2 * MOST_AHEAD)
-    return next((task for task in found["tasks"] if task["id"] == name), None)
+    assigned = await _next(api, me, 2 * MOST_AHEAD)
+    return next((task for task in assigned["tasks"] if task["id"] == name), None)

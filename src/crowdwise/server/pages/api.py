@@ -70,10 +70,13 @@ class Api:
                 request = http.build_request(method, base + path, headers=headers, **what)
             except (InvalidURL, ValueError) as error:  # a text that no header, address or JSON document can hold
                 raise Refused(400, "The request cannot be read", "It holds a character that cannot be used.") from error
-            found = await http.send(request)
-        body = found.json() if "json" in found.headers.get("content-type", "") else {}
-        if found.status_code >= 400:
-            said = body if isinstance(body, dict) else {}
-            title, detail = str(said.get("title") or "The server could not do that"), str(said.get("detail") or "")
-            raise Refused(found.status_code, title, detail, found.headers.get("retry-after", ""))
-        return found.status_code, body
+            response = await http.send(request)
+        body = response.json() if "json" in response.headers.get("content-type", "") else {}
+        if response.status_code >= 400:
+            problem = body if isinstance(body, dict) else {}
+            title, detail = (
+                str(problem.get("title") or "The server could not do that"),
+                str(problem.get("detail") or ""),
+            )
+            raise Refused(response.status_code, title, detail, response.headers.get("retry-after", ""))
+        return response.status_code, body

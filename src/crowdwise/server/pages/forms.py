@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from ..api.who import COOKIE
 from ..auth import csrf_of
 from ..problems import Problem
-from ..words import value_of
+from ..serialization import value_of
 from .api import NotOurForm, Refused
 
 Fields = list[tuple[str, str]]
@@ -33,9 +33,9 @@ def form_token(request: Request) -> str:
 
 def _visitor(request: Request) -> str:
     """The secret of a visitor without a token; a new one is set as a cookie with the response (`PageRoute`)."""
-    known = request.cookies.get(VISITOR, "")[:LONGEST]
-    if known:
-        return known
+    cookie = request.cookies.get(VISITOR, "")[:LONGEST]
+    if cookie:
+        return cookie
     if not hasattr(request.state, "visitor"):
         request.state.visitor = secrets.token_hex(32)
     return str(request.state.visitor)
@@ -161,10 +161,10 @@ def answer_of(kind: str, fields: Fields) -> Any:
 
 
 def _choice(fields: Fields) -> str:
-    found = every(fields, "answer")
-    if not found:
+    choices = every(fields, "answer")
+    if not choices:
         raise Refused(422, "No answer was chosen", "Choose one, or skip the task.")
-    return found[0]
+    return choices[0]
 
 
 def _number(fields: Fields) -> float:
@@ -184,19 +184,19 @@ def _ranking(fields: Fields) -> list[str]:
 
 def _spans(fields: Fields) -> list[dict[str, Any]]:
     rows: Iterable[tuple[str, str, str]] = zip(*(every(fields, n) for n in ("start", "end", "tag")), strict=False)
-    found = []
+    spans = []
     for start, end, tag in rows:
         if start.strip() or end.strip():
             first, last = whole_of(start, "A start"), whole_of(end, "An end")
             if not 0 <= first < last or not tag:
                 raise Refused(422, "A span needs a start, a later end and a tag", f"Got {first} to {last}.")
-            found.append({"start": first, "end": last, "label": tag})
-    return found
+            spans.append({"start": first, "end": last, "label": tag})
+    return spans
 
 
 _READERS: dict[str, Callable[[Fields], Any]] = {
     "sets": lambda fields: every(fields, "answer"),
     "numbers": _number,
-    "ranking": _ranking,
+    "rankings": _ranking,
     "spans": _spans,
 }

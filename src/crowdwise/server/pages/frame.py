@@ -72,8 +72,8 @@ def edition() -> str:
 
 @cache
 def _static() -> dict[str, bytes]:
-    found = files("crowdwise.server.pages").joinpath("static").iterdir()
-    ours = {each.name: each.read_bytes() for each in found if each.name.rpartition(".")[2] in _TYPES}
+    entries = files("crowdwise.server.pages").joinpath("static").iterdir()
+    ours = {entry.name: entry.read_bytes() for entry in entries if entry.name.rpartition(".")[2] in _TYPES}
     # The report's look is the pages' look: one style sheet, one home.
     return ours | {"report.css": files("crowdwise.report").joinpath("static", "report.css").read_bytes()}
 

@@ -110,7 +110,7 @@ async def _resume(api: Api, project: str, fields: forms.Fields) -> Any:
 async def _gold(api: Api, project: str, fields: forms.Fields) -> Any:
     about = await api.get(f"/projects/{project}")
     text = forms.one(fields, "answer").strip()
-    plain = about["kind"] in ("classes", "ordered", "comparisons", "same")
+    plain = about["kind"] in ("classes", "ordered", "comparisons", "similarities")
     try:
         answer = text if plain else forms.json_of(text)
     except Refused as no:

@@ -73,7 +73,7 @@ def contested(tasks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             view(task)
             | {
                 "answers": answers,
-                "tally": Counter(said for _, said in answers).most_common(6),
+                "tally": Counter(answer for _, answer in answers).most_common(6),
                 "label": answer_text(best["label"]) if "label" in best else "",
                 "confidence": best.get("confidence"),
                 "state": plain(task["state"]),
@@ -89,9 +89,9 @@ def answer_text(answer: Any) -> str:
         return str(int(answer))
     if not isinstance(answer, list):
         return plain(answer)
-    if answer and all(isinstance(each, Mapping) for each in answer):
-        return ", ".join(f"{each.get('label')} {each.get('start')}–{each.get('end')}" for each in answer)
-    return ", ".join(plain(each) for each in answer) or "none"
+    if answer and all(isinstance(part, Mapping) for part in answer):
+        return ", ".join(f"{part.get('label')} {part.get('start')}–{part.get('end')}" for part in answer)
+    return ", ".join(plain(part) for part in answer) or "none"
 
 
 def pace(by_minute: Sequence[int]) -> float:

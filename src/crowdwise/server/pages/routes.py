@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from ..problems import Problem
-from . import annotate, check, doors, lead
+from . import annotate, auth_pages, check, lead
 from .api import Refused
 from .frame import error_page
 
@@ -24,7 +24,7 @@ Handler = Callable[[Request, Any], Awaitable[Response]]
 def attach(app: FastAPI, project: Project) -> None:
     """Add the pages to the application."""
     app.state.project = project
-    for module in (doors, annotate, check, lead):
+    for module in (auth_pages, annotate, check, lead):
         app.include_router(module.router)
     app.add_exception_handler(Refused, _refused)
     for kind in (HTTPException, Problem, Exception):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from ..sides import SIDES, alt_of
+from ..pair_sides import SIDES, alt_of
 
 # Words with their places are listed for spans without scripts, up to so many.
 _WORDS = 600

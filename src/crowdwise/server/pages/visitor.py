@@ -30,15 +30,15 @@ class Visitor:
 
 async def visitor(request: Request) -> Visitor:
     """Who it is; a Refused with 401 for nobody that is known."""
-    found = await who(request)
-    if found is None:
+    principal = await who(request)
+    if principal is None:
         raise Refused(401, "A token is needed", "Use your invite link, or log in with a token.")
     project: Project = request.app.state.project
-    live = project.desk.live
-    worker = "" if found.worker is None else live.crowd.workers[found.worker].name
-    scopes = tuple(sorted(MAY[found.scope]))
-    acting = found.worker is None and found.may("admin")
+    live = project.queue.live
+    worker = "" if principal.worker is None else live.crowd.workers[principal.worker].name
+    scopes = tuple(sorted(MAY[principal.scope]))
+    acting = principal.worker is None and principal.may("admin")
     if acting:
         named = unquote(request.cookies.get(ACTING, ""))
         worker = named if named in live.crowd.worker_code else ""
-    return Visitor(worker or found.scope, worker, scopes, project.name, live.config.question, acting)
+    return Visitor(worker or principal.scope, worker, scopes, project.name, live.config.question, acting)

@@ -27,8 +27,8 @@ def backup(folder: Folder, to: Path) -> Path:
             made = _dump(folder.url, to / DUMP)
         else:
             made = _copy(folder.path / DATABASE, to / DATABASE)
-        for each in (folder.path / MEDIA).iterdir() if (folder.path / MEDIA).is_dir() else ():
-            shutil.copyfile(each, to / MEDIA / each.name)
+        for path in (folder.path / MEDIA).iterdir() if (folder.path / MEDIA).is_dir() else ():
+            shutil.copyfile(path, to / MEDIA / path.name)
         shutil.copyfile(folder.path / SETTINGS, to / SETTINGS)
         os.chmod(to / SETTINGS, 0o600)
     except OSError as error:
@@ -43,12 +43,12 @@ def _copy(source: Path, to: Path) -> Path:
             connection.execute("VACUUM INTO ?", (str(to),))
         connection.close()
         with sqlite3.connect(to) as copy:
-            found = copy.execute("PRAGMA integrity_check").fetchone()[0]
+            verdict = copy.execute("PRAGMA integrity_check").fetchone()[0]
         copy.close()
     except sqlite3.Error as error:
         raise DataError(f"the database cannot be copied ({error})") from error
-    if found != "ok":
-        raise DataError(f"the copy in {to} is damaged ({found})")
+    if verdict != "ok":
+        raise DataError(f"the copy in {to} is damaged ({verdict})")
     return to
 
 

@@ -85,10 +85,10 @@ class Database:
         """The step that the tables say they are at; None where they say nothing."""
         try:
             with self.reader.connect() as connection:
-                found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
+                revisions = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
         except sa.exc.SQLAlchemyError:
             return None
-        return str(found[0]) if len(found) == 1 else None
+        return str(revisions[0]) if len(revisions) == 1 else None
 
     @staticmethod
     def version(connection: sa.Connection) -> str | None:
@@ -104,11 +104,11 @@ class Database:
             return
         try:
             with self.reader.connect() as connection:
-                found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+                verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
         except sa.exc.SQLAlchemyError as error:
             raise DataError(f"the database cannot be read: {reason(error)}; restore a backup") from error
-        if found != "ok":
-            raise DataError(f"the database is damaged ({found}); restore a backup")
+        if verdict != "ok":
+            raise DataError(f"the database is damaged ({verdict}); restore a backup")
 
     def _say_weak_settings(self) -> None:
         """Say in one line where PostgreSQL acknowledges a commit that a crash may lose."""

@@ -40,8 +40,8 @@ class Folder:
     def settings(self) -> dict[str, Any]:
         """What project.json says."""
         try:
-            found = json.loads((self.path / SETTINGS).read_text(encoding="utf-8"))
-            return {"project": str(found["project"]), "database": found["database"]}
+            settings = json.loads((self.path / SETTINGS).read_text(encoding="utf-8"))
+            return {"project": str(settings["project"]), "database": settings["database"]}
         except FileNotFoundError:
             raise DataError(f"{self.path} is no project; make one with: crowdwise project create {self.path}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:

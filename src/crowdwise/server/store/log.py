@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..words import dumps
+from ..serialization import dumps
 from . import tables as t
 
 # Rows read at once.
@@ -97,10 +97,10 @@ def digest(connection: sa.Connection, project: str, last: int) -> str | None:
     if connection.execute(count).scalar() != last:
         return None
     rows = connection.execute(sa.select(t.event).where(*until, t.event.c.id > last - HASHED).order_by(t.event.c.id))
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for row in rows:
-        found.update(ascii(tuple(row)).encode())
-    return found.hexdigest()
+        hashed.update(ascii(tuple(row)).encode())
+    return hashed.hexdigest()
 
 
 def head(connection: sa.Connection, project: str) -> int:

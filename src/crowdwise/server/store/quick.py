@@ -44,7 +44,7 @@ def append(connection: sa.Connection, project: str, events: Iterable[Event]) -> 
     _insert(connection, "event", COLUMNS, [event.values(project) for event in events])
 
 
-def lend(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
+def lease(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
     """Write leases, new ones and those that go on: (project, task, worker, id, expires_at)."""
     _insert(connection, "lease", LEASE, rows, RENEW)
 
@@ -72,17 +72,17 @@ def _statement(table: str, columns: tuple[str, ...], mark: str, n: int, more: st
 def news(connection: sa.Connection, project: str, event: int, lease: int) -> bool:
     """Whether somebody else has entered events or leases after these."""
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
-    found = connection.exec_driver_sql(_NEWS.replace("?", mark), (project, event, project, lease))
-    return bool(found.scalar())
+    row = connection.exec_driver_sql(_NEWS.replace("?", mark), (project, event, project, lease))
+    return bool(row.scalar())
 
 
 def keyed(connection: sa.Connection, project: str, pairs: Sequence[tuple[int, str]]) -> list[Event]:
     """The events that these keys of these workers name."""
-    found = connection.exec_driver_sql(_KEYED[connection.dialect.name], (json.dumps(pairs), project))
-    return [Event.of(row) for row in found]
+    rows = connection.exec_driver_sql(_KEYED[connection.dialect.name], (json.dumps(pairs), project))
+    return [Event.of(row) for row in rows]
 
 
 def shown(connection: sa.Connection, project: str, codes: Sequence[int]) -> dict[int, str]:
     """What tasks show, as texts of JSON."""
-    found = connection.exec_driver_sql(_SHOWN[connection.dialect.name], (json.dumps(codes), project)).scalar()
-    return dict(json.loads(found or "[]"))
+    payloads = connection.exec_driver_sql(_SHOWN[connection.dialect.name], (json.dumps(codes), project)).scalar()
+    return dict(json.loads(payloads or "[]"))

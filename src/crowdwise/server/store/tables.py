@@ -115,7 +115,7 @@ audit = sa.Table(
 )
 
 # What the method of the project believed at an event; the last few are kept.
-settled = sa.Table(
+baseline = sa.Table(
     "settled",
     metadata,
     sa.Column("project", sa.String(200), primary_key=True),

@@ -1,1 +1,1 @@
-"""cleanlab.internal: what cleanlab's pages send users of several annotators to."""
+"""cleanlab.internal: the helpers that cleanlab documents for data with several annotators."""

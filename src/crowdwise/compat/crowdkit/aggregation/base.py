@@ -1,4 +1,4 @@
-"""What the drop-in aggregators share: the base class of crowd-kit's name, and errors its users can catch."""
+"""Base class of the drop-in aggregators, named as in crowd-kit, and errors that its users can catch."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ class InputError(DataError, ValueError):
 
 
 class MissingError(InputError, KeyError, AssertionError):
-    """Something is not there, a column or a skill: crowd-kit has a KeyError or, in its metrics, an AssertionError."""
+    """A column or a skill is missing: a KeyError in crowd-kit or, in its metrics, an AssertionError."""
 
     __str__ = Exception.__str__  # KeyError would put the sentence in quotes
 
 
 class NotFittedError(InputError, AttributeError):
-    """predict before fit; scikit-learn's error of this name is a ValueError and an AttributeError too."""
+    """Prediction before fit; like scikit-learn's error of this name, a ValueError and an AttributeError."""
 
 
-def _crowd_kits_own() -> Any:
-    """crowd-kit's base class where it is installed: its BinaryRelevance takes nothing else."""
+def _crowdkit_base() -> Any:
+    """Return crowd-kit's base class if it is installed: its BinaryRelevance accepts nothing else."""
     if find_spec("crowdkit") is None:
         return object
     try:
         return import_module("crowdkit.aggregation.base").BaseClassificationAggregator
-    except Exception:  # an installation that does not work is none
+    except Exception:  # a broken installation counts as missing
         return object
 
 
 @dataclass(eq=False)
-class BaseClassificationAggregator(_crowd_kits_own()):  # type: ignore[misc]
+class BaseClassificationAggregator(_crowdkit_base()):  # type: ignore[misc]
     """Base of the aggregators; `labels_` is a Series named agg_label, indexed by task."""
 
     labels_: Any = field(init=False, repr=False)
 
-    # crowd-kit's own compares fitted tables, which pandas cannot say yes or no to.
+    # crowd-kit's __eq__ compares fitted tables, which pandas cannot reduce to a boolean.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def fit(self, data: Any) -> Any:
-        """Learn from a frame with task, worker and label; returns self."""
+        """Fit to a frame with task, worker and label; return self."""
         raise NotImplementedError
 
     def fit_predict(self, data: Any) -> Any:
-        """Labels by task."""
+        """Fit, and return the labels by task."""
         raise NotImplementedError

@@ -18,8 +18,9 @@ from .utils import clone_aggregator
 
 @dataclass(eq=False)
 class BinaryRelevance(BaseClassificationAggregator):
-    """Every class is a question of its own, answered by a copy of `base_aggregator` (`aggregators_` by class) from
-    labels 0 and 1; `labels_` holds a list of classes for each task, which may be empty.
+    """Aggregate label sets: each class is aggregated separately by a copy of `base_aggregator` from labels 0 and 1.
+
+    `aggregators_` holds the copies by class, `labels_` a list of classes for each task, which may be empty.
 
     >>> said = [["x", "y"], ["x"], ["x", "z"]]
     >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": said})
@@ -38,7 +39,7 @@ class BinaryRelevance(BaseClassificationAggregator):
             )
 
     def fit(self, data: Any) -> BinaryRelevance:
-        """`data` with task, worker and label, where a label is a list of classes."""
+        """Fit to `data` with task, worker and label, where a label is a list of classes."""
         rows = columns_of(data).reset_index(drop=True)
         self.aggregators_ = {}
         answers = rows["label"].tolist()
@@ -46,35 +47,37 @@ class BinaryRelevance(BaseClassificationAggregator):
             self.labels_ = pd.Series(dtype=float, name="agg_label")
             return self
         at = np.repeat(np.arange(len(rows)), [len(answer) for answer in answers])
-        said = [each for answer in answers for each in answer]
-        # Names are told apart once, not again for every class.
+        answered = [class_ for answer in answers for class_ in answer]
+        # Names are encoded once, not again for every class.
         rows = rows[["task", "worker"]].astype("category")
-        code, classes = pd.factorize(pd.Series(said, dtype=object), sort=True)
+        code, classes = pd.factorize(pd.Series(answered, dtype=object), sort=True)
         yes = np.zeros((len(classes), len(rows)), dtype=np.int64)
         yes[code, at] = 1
         shared = self._shared(rows)
         with many_fits():
-            found = [self._one(name, rows, yes[i], shared) for i, name in enumerate(classes)]
-        tasks = found[0].index
-        member = np.stack([(each if each.index.equals(tasks) else each.reindex(tasks)).to_numpy() for each in found])
+            results = [self._one(name, rows, yes[i], shared) for i, name in enumerate(classes)]
+        tasks = results[0].index
+        member = np.stack(
+            [(labels if labels.index.equals(tasks) else labels.reindex(tasks)).to_numpy() for labels in results]
+        )
         names = list(classes)
         chosen = [list(compress(names, row)) for row in member.T.tolist()]
         self.labels_ = pd.Series(chosen, index=pd.Index(list(tasks), name="task"), name="agg_label")
         return self
 
     def _shared(self, rows: Any) -> Table | None:
-        """The rows as codes, where every class may be asked of the very same ones."""
+        """Return the rows as codes if they can be shared by all classes; else None."""
         if not hasattr(self.base_aggregator, "fit_table") or rows.isna().to_numpy().any():
             return None
         table = read(rows.assign(label=0))
-        return table if len(table.votes) == len(rows) and table.one_each else None
+        return table if len(table.votes) == len(rows) and table.has_unique_pairs else None
 
     def _one(self, name: Any, rows: Any, yes: Any, shared: Table | None) -> Any:
-        """Labels 0 and 1 by task, of one class."""
-        one = self.aggregators_[name] = clone_aggregator(self.base_aggregator)
+        """Fit one class, and return labels 0 and 1 by task."""
+        aggregator = self.aggregators_[name] = clone_aggregator(self.base_aggregator)
         if shared is None or bool(yes.all()):
-            return one.fit_predict(rows.assign(label=yes))
-        return one.fit_table(shared.relabelled(yes)).labels_
+            return aggregator.fit_predict(rows.assign(label=yes))
+        return aggregator.fit_table(shared.relabelled(yes)).labels_
 
     def fit_predict(self, data: Any) -> Any:
         """labels_ of the data."""

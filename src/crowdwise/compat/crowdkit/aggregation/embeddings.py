@@ -16,22 +16,22 @@ from ....kinds.texts.maths import gleu, pairs_within
 from .base import InputError, MissingError
 
 F8 = npt.NDArray[np.float64]
-# Distances below this count as this: a worker who is always in the middle has a weight all the same.
+# Lower bound of distances, so that a worker who is always at the mean has a finite weight.
 LEAST = 1e-5
 COLUMNS = ("task", "worker", "output", "embedding")
 
 
 def cosine_distance(embedding: Any, average: Any) -> float:
-    """1 - the cosine; infinite where one of the two is zero."""
+    """Return 1 - the cosine; infinite if one of the two is zero."""
     size = float(np.linalg.norm(embedding) * np.linalg.norm(average))
     return float("inf") if size == 0 else 1 - float(np.dot(embedding, average)) / size
 
 
-def _table(given: list[Any]) -> F8:
-    """Embeddings of one length, one under the other."""
-    if given and all(type(e) is np.ndarray and e.ndim == 1 and e.shape == given[0].shape for e in given):
-        return np.ascontiguousarray(np.concatenate(given).reshape(len(given), -1), dtype=np.float64)
-    return np.array([np.asarray(e, dtype=np.float64).ravel() for e in given]).reshape(len(given), -1)
+def _table(embeddings: list[Any]) -> F8:
+    """Stack embeddings of one length."""
+    if embeddings and all(type(e) is np.ndarray and e.ndim == 1 and e.shape == embeddings[0].shape for e in embeddings):
+        return np.ascontiguousarray(np.concatenate(embeddings).reshape(len(embeddings), -1), dtype=np.float64)
+    return np.array([np.asarray(e, dtype=np.float64).ravel() for e in embeddings]).reshape(len(embeddings), -1)
 
 
 class Rows:
@@ -52,7 +52,7 @@ class Rows:
         self.known = {} if true_embeddings is None else dict(true_embeddings.items())
 
     def averages(self, weight: F8) -> F8:
-        """Weighted means by task; what is known stands in their place."""
+        """Return weighted means by task; true embeddings replace them."""
         out = np.zeros((len(self.tasks), self.x.shape[1]))
         weighted_means(self.x, self.begin, weight, out)
         for i, name in enumerate(self.tasks) if self.known else ():
@@ -61,26 +61,26 @@ class Rows:
         return out
 
     def off(self, averages: F8) -> F8:
-        """Each row's squared distance from its task's mean."""
+        """Return each row's squared distance from its task's mean."""
         out = np.empty(len(self.task))
         squared_distances(self.x, self.begin, averages, out)
         return out
 
     def cosines(self, averages: F8) -> F8:
-        """1 - the cosine with its task's mean of each row; infinite where one of the two is zero."""
-        own = np.sqrt(np.einsum("ed,ed->e", self.x, self.x))
-        size = own * np.sqrt(np.einsum("td,td->t", averages, averages))[self.task]
+        """Return 1 - the cosine of each row with its task's mean; infinite if one of the two is zero."""
+        norm = np.sqrt(np.einsum("ed,ed->e", self.x, self.x))
+        size = norm * np.sqrt(np.einsum("td,td->t", averages, averages))[self.task]
         dot = np.einsum("ed,ed->e", self.x, averages[self.task])
         return np.asarray(np.where(size > 0, 1 - dot / np.where(size > 0, size, 1.0), np.inf))
 
     def by_task(self, averages: F8) -> Any:
-        """A Series of embeddings by task."""
+        """Return a Series of embeddings by task."""
         return pd.Series(list(averages), index=pd.Index(self.tasks, name="task"))
 
 
 @dataclass(eq=False)
 class ClosestToAverage:
-    """Of a task's answers the one whose embedding is nearest to their mean, by a `distance` of two embeddings.
+    """Choose the answer of each task whose embedding is closest to their mean, by a `distance` of two embeddings.
 
     >>> import pandas as pd
     >>> data = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "output": ["x", "y", "z"],
@@ -94,12 +94,14 @@ class ClosestToAverage:
     scores_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any, aggregated_embeddings: Any = None, true_embeddings: Any = None) -> ClosestToAverage:
-        """`data` with task, worker, output, embedding."""
+        """Fit to `data` with task, worker, output, embedding."""
         rows = Rows(data, true_embeddings)
         mean = rows.averages(np.ones(len(rows.task)))
         if aggregated_embeddings is not None:
-            given = aggregated_embeddings.reindex(rows.tasks) if hasattr(aggregated_embeddings, "reindex") else None
-            mean = _table(list(given) if given is not None else [aggregated_embeddings[name] for name in rows.tasks])
+            aligned = aggregated_embeddings.reindex(rows.tasks) if hasattr(aggregated_embeddings, "reindex") else None
+            mean = _table(
+                list(aligned) if aligned is not None else [aggregated_embeddings[name] for name in rows.tasks]
+            )
         return self._choose(rows, mean)
 
     def _choose(self, rows: Rows, mean: F8) -> ClosestToAverage:
@@ -109,7 +111,7 @@ class ClosestToAverage:
             pairs = zip(rows.frame["embedding"], rows.task, strict=True)
             score = np.array([self.distance(e, mean[t]) for e, t in pairs], dtype=np.float64)
         scores = rows.frame.assign(score=score)[["task", "output", "score", "embedding"]]
-        # The first of the nearest, task by task.
+        # The first of the nearest of each task.
         best = np.sort(np.lexsort((np.arange(len(score)), score, rows.task))[rows.begin[:-1]])
         self.scores_ = scores.set_index("task")
         self.embeddings_and_outputs_ = scores.iloc[best][["task", "output", "embedding"]].set_index("task")
@@ -126,8 +128,11 @@ class ClosestToAverage:
 
 @dataclass(eq=False)
 class RASA:
-    """Reliability aware sequence aggregation: workers weigh chi²(1 - alpha/2, answers) / their squared distances from
-    the weighted means, in rounds; the answer nearest to its task's mean (by cosine) is chosen."""
+    """Reliability-aware sequence aggregation.
+
+    Workers are weighted by chi²(1 - alpha/2, answers) / their squared distances from the weighted means, iteratively;
+    the answer closest to its task's mean (by cosine) is chosen.
+    """
 
     n_iter: int = 100
     tol: float = 1e-9
@@ -141,13 +146,13 @@ class RASA:
     embeddings_and_outputs_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any, true_embeddings: Any = None) -> Any:
-        """`data` with task, worker, output, embedding; `true_embeddings` a Series by task."""
+        """Fit to `data` with task, worker, output, embedding; `true_embeddings` is a Series by task."""
         self._rows = rows = Rows(data, true_embeddings)
         self._fit(rows, self._local(rows))
         return self
 
     def _local(self, rows: Rows) -> F8:
-        """How far each answer goes with the others of its task: all alike here."""
+        """Return the weight of each answer by its similarity to the others of its task; here 1."""
         return np.ones(len(rows.task))
 
     def _fit(self, rows: Rows, local: F8) -> None:
@@ -159,8 +164,8 @@ class RASA:
         mean = rows.averages(skill[rows.worker] * local)
         for _ in range(self.n_iter):
             mean = rows.averages(skill[rows.worker] * local)
-            off = rows.off(mean) / local
-            skill = prior / np.maximum(np.bincount(rows.worker, weights=off, minlength=len(n)), LEAST)
+            distance = rows.off(mean) / local
+            skill = prior / np.maximum(np.bincount(rows.worker, weights=distance, minlength=len(n)), LEAST)
             if last is not None:
                 self.loss_history_.append(float(((mean - last) ** 2).sum() / (mean**2).sum()))
                 if self.loss_history_[-1] < self.tol:
@@ -187,10 +192,11 @@ class RASA:
 
 @dataclass(eq=False, init=False)
 class HRRASA(RASA):
-    """RASA in which every answer also weighs by how far it goes with the others of its task: `lambda_emb` of the
-    likeness of embeddings and `lambda_out` of the outputs (GLEU, or what `output_similarity(a, [[words of b]])` says).
+    """RASA in which every answer is also weighted by its similarity to the others of its task.
 
-    Unlike crowd-kit, which hands the second output over uncut, so that its GLEU compares words with letters.
+    The similarity is `lambda_emb` times that of embeddings plus `lambda_out` times that of outputs (GLEU, or
+    `output_similarity(a, [[words of b]])`). crowd-kit passes the second output without splitting it into words, so that
+    its GLEU compares words with letters.
     """
 
     lambda_emb: float = 0.5
@@ -217,26 +223,32 @@ class HRRASA(RASA):
         offsets = np.concatenate([[0], np.cumsum(rows.count)]).astype(np.int64)
         i, j = pairs_within(offsets)
         size = (rows.x**2).sum(axis=1)
-        near = np.exp(-((rows.x[i] - rows.x[j]) ** 2).sum(axis=1) / np.maximum(size[i] * size[j], 1e-300))
+        embedding_similarity = np.exp(
+            -((rows.x[i] - rows.x[j]) ** 2).sum(axis=1) / np.maximum(size[i] * size[j], 1e-300)
+        )
         texts = [str(text) for text in rows.frame["output"]]
         if self.output_similarity is None:
-            same = gleu(runs_of([text.split() for text in texts]), i, j)
+            text_similarity = gleu(runs_of([text.split() for text in texts]), i, j)
         else:
             pairs = zip(i.tolist(), j.tolist(), strict=True)
-            same = np.array([self.output_similarity(texts[a], [texts[b].split()]) for a, b in pairs])
-        both = np.bincount(i, weights=self.lambda_emb * near + self.lambda_out * same, minlength=len(texts))
-        alone = rows.count[rows.task] < 2
-        return np.asarray(np.where(alone, 1.0, both / np.maximum(rows.count[rows.task] - 1, 1)))
+            text_similarity = np.array([self.output_similarity(texts[a], [texts[b].split()]) for a, b in pairs])
+        similarity = np.bincount(
+            i,
+            weights=self.lambda_emb * embedding_similarity + self.lambda_out * text_similarity,
+            minlength=len(texts),
+        )
+        is_single = rows.count[rows.task] < 2
+        return np.asarray(np.where(is_single, 1.0, similarity / np.maximum(rows.count[rows.task] - 1, 1)))
 
     def fit(self, data: Any, true_embeddings: Any = None) -> Any:
-        """See RASA; with `calculate_ranks` the table ranks_ of task, output, rank too."""
+        """Fit as RASA; with `calculate_ranks` also compute the table ranks_ of task, output, rank."""
         self._rows = rows = Rows(data, true_embeddings)
         local = np.maximum(self._local(rows), 1e-12)
         self._fit(rows, local)
         if self.calculate_ranks:
             mean = np.stack(list(self.aggregated_embeddings_))[rows.task]
-            off = np.maximum(((rows.x - mean) ** 2).sum(axis=1), LEAST)
+            distance = np.maximum(((rows.x - mean) ** 2).sum(axis=1), LEAST)
             norms = np.maximum((rows.x**2).sum(axis=1) * (mean**2).sum(axis=1), 1e-300)
-            rank = self.skills_.to_numpy()[rows.worker] * np.exp(-off / norms) + local
+            rank = self.skills_.to_numpy()[rows.worker] * np.exp(-distance / norms) + local
             self.ranks_ = rows.frame[["task", "output"]].assign(rank=rank)
         return self

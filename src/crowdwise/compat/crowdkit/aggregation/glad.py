@@ -1,4 +1,4 @@
-"""crowd-kit's GLAD: EM whose M-step is a few steps of conjugate gradients over abilities and easiness."""
+"""crowd-kit's GLAD: EM with an M-step of a few conjugate gradient steps on abilities and easiness."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class GLAD(BaseClassificationAggregator):
     `betas_priors_mean` (Series, default 1). At most `n_iter` rounds until the loss rises by less than `tol`, each with
     at most `m_step_max_iter` steps of conjugate gradients, to `m_step_tol`.
 
-    The same iterations as crowd-kit, so the same numbers: `probas_` belong to the parameters before the last
-    M-step, and `loss_history_` is the expected log density per label and class. No progress bar whatever `silent` says.
-    `crowdwise.GLAD` climbs the marginal itself and ends higher.
+    The iterations, and so the numbers, are those of crowd-kit: `probas_` belong to the parameters before the last
+    M-step, and `loss_history_` is the expected log density per label and class. `silent` has no effect: there is no
+    progress bar. `crowdwise.GLAD` maximises the marginal likelihood itself and reaches a higher value.
 
     >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xxyy"]})
     >>> GLAD().fit_predict(votes).to_dict()
@@ -44,7 +44,7 @@ class GLAD(BaseClassificationAggregator):
     loss_history_: list[float] = field(init=False, repr=False)
 
     def fit(self, data: Any) -> GLAD:
-        """`data` with task, worker, label."""
+        """Fit to `data` with task, worker, label."""
         table = read(data)
         if not len(table.votes):
             raise InputError("there are no labels to learn from: the frame is empty")
@@ -56,7 +56,7 @@ class GLAD(BaseClassificationAggregator):
         for _ in range(self.n_iter):
             last, q = loss, model.e_step(x)
             posterior = model.posterior
-            found = minimize(
+            solution = minimize(
                 model.down,
                 x,
                 args=(q,),
@@ -65,7 +65,7 @@ class GLAD(BaseClassificationAggregator):
                 tol=self.m_step_tol,
                 options={"disp": False, "maxiter": self.m_step_max_iter},
             )
-            x = found.x
+            x = solution.x
             loss = model.loss(x, q) / (len(table.votes) * model.k)
             self.loss_history_.append(loss)
             if loss - last < self.tol:
@@ -87,7 +87,7 @@ class GLAD(BaseClassificationAggregator):
         return self.fit(data).labels_
 
     def _names(self, table: Table) -> None:
-        """The attributes that only say what was in the data."""
+        """Set the attributes that describe the data."""
         self.tasks_ = table.tasks.take(table.first["task"]).array
         self.workers_ = table.workers.take(table.first["worker"]).array
         if self.labels_priors is None:
@@ -117,14 +117,14 @@ class _Model:
         self.others = float(np.log(max(self.k - 1, 1)))
         m = self.votes.n_workers
         self.mean = np.ones(m + self.votes.n_tasks)
-        for part, given, index in ((slice(m), alphas, table.workers), (slice(m, None), betas, table.tasks)):
-            if given is not None:
-                self.mean[part] = given.reindex(index).to_numpy(dtype=np.float64)
+        for part, prior_mean, index in ((slice(m), alphas, table.workers), (slice(m, None), betas, table.tasks)):
+            if prior_mean is not None:
+                self.mean[part] = prior_mean.reindex(index).to_numpy(dtype=np.float64)
         if np.isnan(self.mean).any():
             raise InputError("alphas_priors_mean and betas_priors_mean need a value for every worker and every task")
 
     def e_step(self, x: F8) -> F8:
-        """Probability that each row's label is right; the whole posterior is left in `posterior`."""
+        """Return the probability that each row's label is right; `posterior` is set."""
         s, n = self._odds(x)[0], self.votes.n_tasks
         flat = self.votes.task.astype(np.int64) * self.k + self.label
         score = np.bincount(flat, weights=s + self.others, minlength=n * self.k).reshape(n, self.k)
@@ -132,25 +132,25 @@ class _Model:
         return np.asarray(self.posterior[self.votes.task, self.label])
 
     def loss(self, x: F8, q: F8) -> float:
-        """log sigma where right, log (1 - sigma) / (K - 1) where wrong, and the priors."""
+        """Return the sum of log sigma if right, log (1 - sigma) / (K - 1) if wrong, and the log priors."""
         s = self._odds(x)[0]
         wrong = np.logaddexp(0.0, s) + self.others
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            # The density first: far out it underflows, and the line search must then see crowd-kit's infinity.
+            # Not in log space: the density may underflow, and the line search must get crowd-kit's infinity.
             density = np.log(np.exp(-((x - self.mean) ** 2) / 2) / np.sqrt(2 * np.pi)).sum()
             total = float((q * (s + self.others) - wrong).sum() + density)
         return -np.inf if np.isnan(total) else total
 
     def down(self, x: F8, q: F8) -> float:
-        """What scipy makes small."""
+        """Return the negative loss, which scipy minimises."""
         return -self.loss(x, q)
 
     def down_slope(self, x: F8, q: F8) -> F8:
-        """Its gradient."""
+        """Return the gradient of `down`."""
         return -self.slope(x, q)
 
     def slope(self, x: F8, q: F8) -> F8:
-        """By ability[worker], then easiness[task]."""
+        """Return the gradient by ability[worker], then easiness[task]."""
         s, ability, ease = self._odds(x)
         pull = (q - expit(s)) * ease
         by_worker = np.bincount(self.votes.worker, weights=pull, minlength=self.votes.n_workers)

@@ -1,4 +1,4 @@
-"""What `initial_error` says of the workers: a start (`assign`), or counts of earlier work (`addition`)."""
+"""Uses of `initial_error`: as starting point (`assign`), or as counts of earlier work (`addition`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ EPS = 1e-10
 
 
 def assigned(table: Table, initial_error: Any) -> F8:
-    """theta[worker, observed, true] of a frame that has a row for every (worker, label) in the data."""
+    """Return theta[worker, observed, true] of a frame that has a row for every (worker, label) in the data."""
     worker, label, true = _codes(table, initial_error)
-    here = (worker >= 0) & (label >= 0)
-    given = set((worker * len(table.classes) + label)[here].tolist())
-    without = sorted({int(cell) // len(table.classes) for cell in table.cells if int(cell) not in given})
-    if without:
+    is_present = (worker >= 0) & (label >= 0)
+    given_cells = set((worker * len(table.classes) + label)[is_present].tolist())
+    missing = sorted({int(cell) // len(table.classes) for cell in table.cells if int(cell) not in given_cells})
+    if missing:
         raise InputError(
             "All the workers in data should be in initial_error: "
-            f"it lacks rows of {len(without)} workers, the first {table.workers[without[0]]!r}"
+            f"it lacks rows of {len(missing)} workers, the first {table.workers[missing[0]]!r}"
         )
     if (initial_error <= 1.0).all(axis=None):
         total = initial_error.groupby(level="worker", sort=False).sum()
@@ -34,24 +34,25 @@ def assigned(table: Table, initial_error: Any) -> F8:
 
 
 def normalised(initial_error: Any) -> Any:
-    """The frame as probabilities of the labels of each worker and true class."""
+    """Normalise the frame to probabilities of the labels for each worker and true class."""
     theta = initial_error.clip(lower=EPS)
     return theta / theta.groupby(level="worker", sort=False).transform("sum")
 
 
 def counted(table: Table, initial_error: Any) -> tuple[F8, F8 | None]:
-    """counts[worker, observed, true]; workers without history have none, workers without labels are left aside.
+    """Return counts[worker, observed, true], and counts[worker, true] of labels that do not occur in the data.
 
-    Counts of labels that nobody gives today come apart, [worker, true]: they belong to the workers' totals.
+    The latter belong to the workers' totals. Workers without history have no counts; workers without labels are
+    ignored.
     """
     values = initial_error.fillna(0.0).to_numpy(dtype=np.float64)
     worker, label, true = _codes(table, initial_error)
-    gone = np.flatnonzero((worker >= 0) & (label < 0))
+    unused = np.flatnonzero((worker >= 0) & (label < 0))
     elsewhere = None
-    if len(gone):
+    if len(unused):
         elsewhere = np.zeros((len(table.workers), len(table.classes)))
-        today = np.flatnonzero(true >= 0)
-        np.add.at(elsewhere, (worker[gone, None], true[None, today]), values[np.ix_(gone, today)])
+        current = np.flatnonzero(true >= 0)
+        np.add.at(elsewhere, (worker[unused, None], true[None, current]), values[np.ix_(unused, current)])
     return _spread(table, values, worker, label, true), elsewhere
 
 
@@ -67,6 +68,6 @@ def _codes(table: Table, initial_error: Any) -> tuple[I8, I8, I8]:
 def _spread(table: Table, values: F8, worker: I8, label: I8, true: I8) -> F8:
     k = len(table.classes)
     out = np.zeros((len(table.workers), k, k))
-    rows, today = np.flatnonzero((worker >= 0) & (label >= 0)), np.flatnonzero(true >= 0)
-    out[worker[rows, None], label[rows, None], true[None, today]] = values[np.ix_(rows, today)]
+    rows, current = np.flatnonzero((worker >= 0) & (label >= 0)), np.flatnonzero(true >= 0)
+    out[worker[rows, None], label[rows, None], true[None, current]] = values[np.ix_(rows, current)]
     return out

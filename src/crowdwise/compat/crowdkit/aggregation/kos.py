@@ -1,4 +1,4 @@
-"""crowd-kit's KOS: messages between tasks and workers, for two classes."""
+"""crowd-kit's KOS: message passing between tasks and workers, for two classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ LIMIT = 1e300
 
 @dataclass(eq=False)
 class KOS(BaseClassificationAggregator):
-    """`n_iter` rounds from messages N(1, 1) drawn with `random_state`, the draws that crowd-kit makes, without touching
-    numpy's global generator, as crowd-kit does. A task whose votes cancel out, where crowd-kit fails with KeyError: 0,
-    gets the label that appears first in the data. Only labels: no probabilities, as in crowd-kit.
+    """`n_iter` rounds of message passing from messages N(1, 1) drawn with `random_state`.
+
+    The draws are those of crowd-kit, but numpy's global generator is not changed. A task whose votes cancel out, where
+    crowd-kit fails with KeyError: 0, gets the label that appears first in the data. As in crowd-kit, there are no
+    probabilities.
 
     >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xxyy"]})
     >>> KOS(10).fit(votes).labels_.name
@@ -30,7 +32,7 @@ class KOS(BaseClassificationAggregator):
     random_state: int = 0
 
     def fit(self, data: Any) -> KOS:
-        """`data` with task, worker and two labels."""
+        """Fit to `data` with task, worker and two distinct labels."""
         table = read(data)
         if not len(table.votes):
             self.labels_ = pd.Series([], dtype="O", name="agg_label")
@@ -54,13 +56,13 @@ class KOS(BaseClassificationAggregator):
             return np.bincount(codes, weights=rows, minlength=n).astype(np.float64, copy=False)
 
         for _ in range(self.n_iter):
-            told = sign * y
-            by_task = total(votes.task, told, votes.n_tasks)[votes.task]
+            from_workers = sign * y
+            by_task = total(votes.task, from_workers, votes.n_tasks)[votes.task]
             if (np.abs(by_task) > LIMIT).any():
                 break
-            heard = sign * (by_task - told)
-            by_worker = total(votes.worker, heard, votes.n_workers)[votes.worker]
+            from_tasks = sign * (by_task - from_workers)
+            by_worker = total(votes.worker, from_tasks, votes.n_workers)[votes.worker]
             if (np.abs(by_worker) > LIMIT).any():
                 break
-            y = by_worker - heard
+            y = by_worker - from_tasks
         return total(votes.task, sign * y, votes.n_tasks)

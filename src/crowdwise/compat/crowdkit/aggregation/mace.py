@@ -1,4 +1,4 @@
-"""crowd-kit's MACE: a worker knows the answer or spams by habit; EM or variational Bayes from random starts."""
+"""crowd-kit's MACE: a worker knows the answer or spams from a fixed distribution; EM or variational Bayes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....em.kernels import Workspace
-from ....kinds.classes.methods.confusion.mace import Beliefs, Mode, Worker
+from ....kinds.classes.methods.confusion.mace import MACEModel, MACEParams, VariationalMACE
 from .base import BaseClassificationAggregator, InputError
 from .table import F8, Table, read
 
@@ -19,10 +19,10 @@ class MACE(BaseClassificationAggregator):
     "em"; the run with the highest likelihood stays. `spamming_[worker, (spams, knows)]` and `thetas_[worker, label]`
     have workers and labels in order of appearance.
 
-    With n_restarts=1 and names that first appear in sorted order the numbers are crowd-kit's. Fixed: crowd-kit's
-    restarts all draw the same start, ours draw on; it files the habits of sorted workers and labels under workers and
-    labels in order of appearance; products of many probabilities underflow. As in crowd-kit, "em" smooths by 0.01 / K
-    (`smoothing_`) and `smoothing` is not used; there is no progress bar whatever `verbose` says.
+    With n_restarts=1 and names that first appear in sorted order the numbers are crowd-kit's. Corrections: crowd-kit's
+    restarts all draw the same start, here each draws a new one; crowd-kit assigns the spam distributions of sorted
+    workers and labels to workers and labels in order of appearance; its products of many probabilities underflow. As
+    in crowd-kit, "em" smooths by 0.01 / K (`smoothing_`) and `smoothing` is not used. `verbose` has no effect.
     """
 
     n_restarts: int = 10
@@ -42,23 +42,23 @@ class MACE(BaseClassificationAggregator):
     probas_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any) -> MACE:
-        """`data` with task, worker, label."""
+        """Fit to `data` with task, worker, label."""
         table = read(data)
         if not len(table.votes):
             raise InputError("there are no labels to learn from: the frame is empty")
         m, k = table.votes.n_workers, table.votes.n_classes
         self.smoothing_ = 0.01 / k
-        model: Mode = Mode(self.smoothing_, self.smoothing_)
+        model: MACEModel = MACEModel(self.smoothing_, self.smoothing_)
         if self.method == "vb":
             self.theta_priors_ = np.tile([float(self.alpha), float(self.beta)], (m, 1))
             self.strategy_priors_ = np.full((m, k), 10.0)
             model = _Beliefs(self.beta, self.alpha, 10.0)
         space, rng = Workspace.of(table.votes), np.random.RandomState(self.random_state)
-        best: tuple[Worker, float] | None = None
+        best: tuple[MACEParams, float] | None = None
         for start in range(self.n_restarts):
-            found = self._climb(model, space, self._start(table, rng, start))
-            if best is None or found[1] > best[1]:
-                best = found
+            candidate = self._climb(model, space, self._start(table, rng, start))
+            if best is None or candidate[1] > best[1]:
+                best = candidate
         if best is None:
             raise InputError(f"n_restarts must be at least 1, got {self.n_restarts}")
         return self._keep(table, best[0], model.posterior(best[0], space))
@@ -71,8 +71,8 @@ class MACE(BaseClassificationAggregator):
         """probas_ of the data: one row a task, one column a class."""
         return self.fit(data).probas_
 
-    def _start(self, table: Table, rng: np.random.RandomState, start: int) -> Worker:
-        """The first start is crowd-kit's, which draws both tables from one seed; the others go on from there."""
+    def _start(self, table: Table, rng: np.random.RandomState, start: int) -> MACEParams:
+        """Draw a start: the first as crowd-kit, which draws both tables from one seed, later ones from the stream."""
         workers, labels = table.first["worker"], table.first["label"]
 
         def draw(columns: int) -> F8:
@@ -83,16 +83,16 @@ class MACE(BaseClassificationAggregator):
         coins, habits = np.empty((len(workers), 2)), np.empty((len(workers), len(labels)))
         coins[workers] = draw(2)
         habits[np.ix_(workers, labels)] = draw(len(labels))
-        return Worker(coins[:, 1], coins[:, 0], habits, np.empty(0))
+        return MACEParams(coins[:, 1], coins[:, 0], habits, np.empty(0))
 
-    def _climb(self, model: Mode, space: Workspace, worker: Worker) -> tuple[Worker, float]:
+    def _climb(self, model: MACEModel, space: Workspace, worker: MACEParams) -> tuple[MACEParams, float]:
         stats, log_likelihood = model.accumulate(worker, space)
         for _ in range(self.n_iter):
             worker = model.maximise(stats)
             stats, log_likelihood = model.accumulate(worker, space)
         return worker, log_likelihood
 
-    def _keep(self, table: Table, worker: Worker, posterior: F8) -> MACE:
+    def _keep(self, table: Table, worker: MACEParams, posterior: F8) -> MACE:
         workers, labels, tasks = table.first["worker"], table.first["label"], table.first["task"]
         self.spamming_ = np.stack([worker.spam, worker.know], axis=1)[workers]
         self.thetas_ = worker.habit[np.ix_(workers, labels)]
@@ -101,13 +101,13 @@ class MACE(BaseClassificationAggregator):
         return self
 
 
-class _Beliefs(Beliefs):
-    """Beliefs whose prior on knowing may differ from that on spamming."""
+class _Beliefs(VariationalMACE):
+    """Beliefs with different priors on knowing and on spamming."""
 
     def __init__(self, know: float, spam: float, habit: float) -> None:
         super().__init__(know, habit)
         self.spam = spam
 
     def _beliefs(self, counts: F8) -> tuple[F8, F8, F8]:
-        known, spam, habit = super()._beliefs(counts)
-        return known, spam - self.a + self.spam, habit
+        know, spam, habit = super()._beliefs(counts)
+        return know, spam - self.a + self.spam, habit

@@ -1,4 +1,4 @@
-"""crowd-kit's MajorityVote: one vote each, or votes weighted by given skills."""
+"""crowd-kit's MajorityVote: plain votes, or votes weighted by given skills."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....kinds.classes.annotations import Annotations
-from ....kinds.classes.methods.voting import agreeing
+from ....kinds.classes.methods.voting import agreement_with
 from .base import BaseClassificationAggregator
 from .table import F8, columns_of, read
 from .utils import add_skills_to_data
@@ -17,13 +17,13 @@ from .utils import add_skills_to_data
 
 @dataclass(eq=False)
 class MajorityVote(BaseClassificationAggregator):
-    """Vote shares, optionally weighted by `skills` at fit; what to do about workers without a skill is
-    `on_missing_skill`: "error", "ignore" (their labels do not count) or "value" (they get `default_skill`).
+    """Vote shares, optionally weighted by `skills` at fit.
 
-    A tie goes to the class that comes first in sorted order, so that the order of the rows decides nothing. This is
-    crowd-kit's rule too, but under pandas 3 its plain votes go to the class that appears first in the data.
-    Unlike crowd-kit: a task whose voters all weigh nothing is a plain vote (not a row of NaN), and negative weights
-    cannot turn the order of the classes around.
+    `on_missing_skill` handles workers without a skill: "error", "ignore" (their labels do not count) or "value" (they
+    get `default_skill`). Ties go to the class that is first in sorted order, so that the order of the rows does not
+    matter. This is crowd-kit's rule too, but under pandas 3 its plain votes go to the class that appears first in the
+    data. Unlike in crowd-kit, a task whose voters all have zero weight gets a plain vote (not a row of NaN), and
+    negative weights cannot reverse the order of the classes.
 
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
@@ -37,7 +37,7 @@ class MajorityVote(BaseClassificationAggregator):
     probas_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any, skills: Any = None) -> MajorityVote:
-        """`data` with task, worker, label; `skills` a Series by worker."""
+        """Fit to `data` with task, worker, label; `skills` is a Series by worker."""
         if skills is None:
             table = read(data)
             score = table.votes.votes
@@ -63,10 +63,10 @@ class MajorityVote(BaseClassificationAggregator):
 
 
 class Ballot:
-    """Weighted votes of one set of rows, counted again and again under new weights.
+    """Weighted votes of one set of rows, for repeated counts under different weights.
 
-    Sums are taken in extended precision and rounded once, so that neither row order nor rounding decides a near tie
-    otherwise than crowd-kit's compensated sums do.
+    Sums are computed in extended precision and rounded once, so that near ties are decided as by crowd-kit's
+    compensated sums, whatever the row order.
     """
 
     def __init__(self, votes: Annotations) -> None:
@@ -78,7 +78,7 @@ class Ballot:
         self.cell = flat[order][self.start]
 
     def scores(self, weight: F8) -> F8:
-        """score[task, class]."""
+        """Return score[task, class]."""
         out = np.zeros(self.votes.n_tasks * self.votes.n_classes)
         if len(self.cell):
             exact = weight.astype(np.longdouble)[self.worker]
@@ -87,15 +87,15 @@ class Ballot:
 
 
 def proportions(score: F8, plain: F8) -> F8:
-    """Rows divided by the size of their sum, which keeps their order; rows of zeros become plain votes."""
+    """Divide rows by the absolute value of their sum, which preserves order; rows of zeros become plain votes."""
     total = np.abs(score.sum(axis=1, keepdims=True))
-    silent = np.asarray(~score.any(axis=1))
-    if silent.any():
-        score = np.where(silent[:, None], plain, score)
-        total = np.where(silent[:, None], plain.sum(axis=1, keepdims=True), total)
+    is_zero = np.asarray(~score.any(axis=1))
+    if is_zero.any():
+        score = np.where(is_zero[:, None], plain, score)
+        total = np.where(is_zero[:, None], plain.sum(axis=1, keepdims=True), total)
     return np.asarray(score / np.where(total > 0, total, 1.0))
 
 
 def right_shares(votes: Annotations, winners: npt.NDArray[Any]) -> F8:
-    """How often each worker said what won."""
-    return agreeing(votes, np.eye(votes.n_classes)[winners]).share()
+    """Return how often each worker gave the winning label."""
+    return agreement_with(votes, np.eye(votes.n_classes)[winners]).share()

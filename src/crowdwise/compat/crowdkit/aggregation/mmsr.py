@@ -1,4 +1,4 @@
-"""crowd-kit's MMSR: one-coin skills from pairwise agreement, robust to some workers who lie."""
+"""crowd-kit's MMSR: one-coin skills from pairwise agreement, robust to some adversarial workers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from .table import F8, Table, read
 
 @dataclass(eq=False)
 class MMSR(BaseClassificationAggregator):
-    """Skills (log odds) from at most `n_iter` rounds until they move by less than `tol`, from a start drawn with
-    `random_state`, the one that crowd-kit draws; `loss_history_` is how far each round moved.
+    """Skills (log odds) from at most `n_iter` rounds, until they change by less than `tol`.
 
-    Fixed: where some worker shares tasks with fewer than two others, crowd-kit drops a negative number of values,
-    which keeps the largest alone (ours drops none); it takes pairs that never met as disagreeing when it looks for
-    the signs, by an eigenvector from a random start (ours: the leading eigenvector of the agreement that was seen);
-    and a task whose summed log odds are negative has its order of classes turned around (see MajorityVote).
-    Where none of this applies, the skills are crowd-kit's.
+    The start is drawn with `random_state` as in crowd-kit; `loss_history_` holds the change of each round.
+
+    Corrections: if some worker shares tasks with fewer than two others, crowd-kit drops a negative number of values,
+    which keeps only the largest (here none is dropped). For the signs it treats pairs without common tasks as
+    disagreeing, by an eigenvector from a random start (here the leading eigenvector of the observed agreement). A task
+    with a negative sum of log odds has its order of classes reversed (see MajorityVote). Otherwise the skills are
+    crowd-kit's.
     """
 
     n_iter: int = 10_000
@@ -34,20 +35,20 @@ class MMSR(BaseClassificationAggregator):
     loss_history_: list[float] = field(init=False, repr=False)
 
     def fit(self, data: Any) -> MMSR:
-        """`data` with task, worker and at least two labels."""
+        """Fit to `data` with task, worker and at least two distinct labels."""
         table = read(data)
         votes, k = table.votes, table.votes.n_classes
         if k < 2:
             raise InputError(f"MMSR compares workers over two labels or more; the data hold {k}")
-        seen = moments.agreement(votes)
+        agreement = moments.agreement(votes)
         self.loss_history_ = []
-        if seen.n.nnz == 0:  # nobody met anybody: all count alike
+        if agreement.n.nnz == 0:  # no two workers share a task: equal skills
             self.skills_ = table.by_worker(np.ones(votes.n_workers), table.first["worker"], "skill")
             return self
-        product = seen.skill_products()
+        product = agreement.skill_products()
         size = self._sizes(table, product)
         sign = np.where(moments.leading(product)[1] < 0, -1.0, 1.0)
-        margin = 1 / np.sqrt(votes.n_tasks)  # crowd-kit's bounds, also where a handful of tasks makes them cross
+        margin = 1 / np.sqrt(votes.n_tasks)  # crowd-kit's bounds, even if they cross for very few tasks
         skill = np.maximum(np.minimum(upright(votes, sign * size), 1 - margin), margin - 1 / (k - 1))
         self.skills_ = table.by_worker(log_odds(skill, k), table.first["worker"], "skill")
         return self
@@ -76,7 +77,7 @@ class MMSR(BaseClassificationAggregator):
         return self
 
     def _sizes(self, table: Table, product: Any) -> F8:
-        """|s| by alternating robust means, from crowd-kit's start; workers whom nobody met get the others' mean."""
+        """Return |s| by alternating robust means, from crowd-kit's start; workers without common tasks get the mean."""
         m, order = product.shape[0], table.first["worker"]
         degree = np.diff(product.indptr)
         drop = max(int(degree[degree > 0].min()) // 2 - 1, 0)

@@ -17,25 +17,26 @@ F8 = npt.NDArray[np.float64]
 
 
 def _rows(data: Any, worker: bool) -> tuple[PairRows, Any, Any]:
-    """The rows of a frame, its items and its workers."""
+    """Return the rows of a frame, its items and its workers."""
     for name in ("left", "right", "label", *["worker"] * worker):
         if name not in data.columns:
             raise MissingError(f"the data have no column {name!r}; they have {', '.join(map(str, data.columns))}")
     items, codes = np.unique(data[["left", "right", "label"]].to_numpy(), return_inverse=True)
     left, right, won = codes.reshape(-1, 3).T
-    strange = (won != left) & (won != right)
-    if strange.any():
-        row = int(np.flatnonzero(strange)[0])
+    is_invalid = (won != left) & (won != right)
+    if is_invalid.any():
+        row = int(np.flatnonzero(is_invalid)[0])
         raise InputError(f"row {row}: the label {items[won[row]]!r} is neither its left nor its right item")
-    who, workers = pd.factorize(data["worker"]) if worker else (np.zeros(len(left), dtype=np.int64), [""])
+    worker_codes, workers = pd.factorize(data["worker"]) if worker else (np.zeros(len(left), dtype=np.int64), [""])
     outcome = np.where(won == left, 0, 1)
-    return PairRows(left, right, outcome, who, None, len(items), len(workers)), items, workers
+    return PairRows(left, right, outcome, worker_codes, None, len(items), len(workers)), items, workers
 
 
 @dataclass(eq=False)
 class BradleyTerry:
-    """Bradley-Terry by minorisation and maximisation: at most `n_iter` sweeps, fewer where all scores together move by
-    less than `tol` in one. crowd-kit compares an array with itself there and stops after the second sweep.
+    """Bradley-Terry by minorisation-maximisation: at most `n_iter` sweeps, until the scores change by less than `tol`.
+
+    crowd-kit compares an array with itself in this criterion and stops after the second sweep.
 
     >>> data = pd.DataFrame([["a", "b", "a"], ["b", "a", "a"], ["a", "b", "b"]], columns=["left", "right", "label"])
     >>> BradleyTerry(1000).fit_predict(data).round(3).to_dict()
@@ -48,7 +49,7 @@ class BradleyTerry:
     loss_history_: list[float] = field(init=False, repr=False, default_factory=list)
 
     def fit(self, data: Any) -> BradleyTerry:
-        """`data` with left, right and label, the winner's name."""
+        """Fit to `data` with left, right and label (the winner)."""
         self.loss_history_ = []
         if not len(data):
             self.scores_ = pd.Series([], dtype=np.float64)
@@ -77,10 +78,11 @@ class BradleyTerry:
 
 @dataclass(eq=False)
 class NoisyBradleyTerry:
-    """A worker compares with chance `skills_`, and else follows a habit for the left side, `biases_`.
+    """A worker compares the items with probability `skills_`, and else prefers the left one with probability `biases_`.
 
-    `random_state` draws the start, as in crowd-kit. Its gradients of a worker's parameters hold only the last row of
-    each worker, and lie one place off; here they are those of the likelihood. `regularization_ratio` draws scores to 0.
+    `random_state` draws the start, as in crowd-kit. crowd-kit's gradients of the worker parameters contain only the
+    last row of each worker and are shifted by one position; here they are those of the likelihood.
+    `regularization_ratio` shrinks the scores to 0.
 
     >>> data = pd.DataFrame({"worker": [*"xyxy"], "left": [*"aabb"], "right": [*"bbaa"], "label": [*"aaab"]})
     >>> sorted(NoisyBradleyTerry().fit_predict(data).index)
@@ -96,19 +98,19 @@ class NoisyBradleyTerry:
     scores_: Any = field(init=False, repr=False, default=None)
 
     def fit(self, data: Any) -> NoisyBradleyTerry:
-        """`data` with worker, left, right and label, the winner's name."""
+        """Fit to `data` with worker, left, right and label (the winner)."""
         if not len(data):
             self.scores_ = self.biases_ = self.skills_ = pd.Series([], dtype=np.float64)
             return self
         rows, items, workers = _rows(data, worker=True)
-        # crowd-kit has no prior of skills and habits; a little keeps them finite.
+        # crowd-kit has no prior on skills and biases; a weak one keeps them finite.
         objective = NoisyObjective(rows, max(self.regularization_ratio, 1e-5), 0.1, 0.1, 3.0)
         draws = np.random.RandomState(self.random_state).rand(rows.n_items + 2 * rows.n_workers)
         draws[: rows.n_items] *= 0.1
         draws[rows.n_items :] -= 0.5 * (np.arange(len(draws) - rows.n_items) >= rows.n_workers)
         draws[rows.n_items : rows.n_items + rows.n_workers] += 1.0
-        found = climb(lambda x: Point(*objective(x)), draws, max_iter=self.n_iter, tol=self.tol * 1e-2)
-        score, skill, habit = objective.parts(found.x)
+        solution = climb(lambda x: Point(*objective(x)), draws, max_iter=self.n_iter, tol=self.tol * 1e-2)
+        score, skill, habit = objective.parts(solution.x)
         self.scores_ = pd.Series(1 / (1 + np.exp(-score)), index=pd.Index(items, name="label"), name="score")
         self.biases_ = pd.Series(1 / (1 + np.exp(-habit)), index=workers)
         self.skills_ = pd.Series(skill, index=workers)

@@ -1,6 +1,6 @@
-"""crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote: learn the workers' skills, then vote with them.
+"""crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote: votes weighted by estimated skills.
 
-crowd-kit 1.4.2's own crash in `predict` under scikit-learn 1.8 and later; these do not need scikit-learn.
+Those of crowd-kit 1.4.2 fail in `predict` under scikit-learn 1.8 and later; these do not need scikit-learn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .table import F8, read
 
 @dataclass(eq=False)
 class SkillVote(BaseClassificationAggregator):
-    """`fit` learns `skills_`; `predict` votes with them on any data of these workers."""
+    """`fit` estimates `skills_`; `predict` votes with them on any data of these workers."""
 
     skills_: Any = field(init=False, repr=False)
     probas_: Any = field(init=False, repr=False)
@@ -52,7 +52,7 @@ class _Unsupervised(SkillVote):
 
 @dataclass(eq=False)
 class Wawa(_Unsupervised):
-    """Worker agreement with aggregate: a vote, then one weighted by how often each worker agreed with it.
+    """Worker agreement with aggregate: a vote weighted by how often each worker agreed with a plain vote.
 
     >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
     >>> Wawa().fit(votes).skills_.to_dict()
@@ -60,14 +60,14 @@ class Wawa(_Unsupervised):
     """
 
     def fit(self, data: Any) -> Wawa:
-        """Skills are agreement with the plain majority; its ties go to the class that appears first."""
+        """Fit the skills as agreement with the plain majority, whose ties go to the first class."""
         self.skills_ = MajorityVote().fit(data).skills_
         return self
 
 
 @dataclass(eq=False)
 class ZeroBasedSkill(_Unsupervised):
-    """Skills start at 1 / K + `eps` and move towards agreement with the weighted vote, by a rate that begins at
+    """Skills start at 1 / K + `eps` and move towards agreement with the weighted vote, at a rate that starts at
     `lr_init` and is multiplied by `lr_reduce_factor` every `lr_steps_to_reduce` of `n_iter` rounds.
 
     >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
@@ -82,7 +82,7 @@ class ZeroBasedSkill(_Unsupervised):
     eps: float = 1e-5
 
     def fit(self, data: Any) -> ZeroBasedSkill:
-        """Vote and weigh in turn; stops early only where no further round can change anything."""
+        """Alternate votes and skills; stop early only if no further round can change the skills."""
         table = read(data)
         votes, ballot = table.votes, Ballot(table.votes)
         skill = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + self.eps)
@@ -92,9 +92,9 @@ class ZeroBasedSkill(_Unsupervised):
                 rate *= self.lr_reduce_factor
             winners = proportions(ballot.scores(skill), votes.votes).argmax(axis=1)
             new: F8 = skill + rate * (right_shares(votes, winners) - skill)
-            settled = bool((new == skill).all())
+            converged = bool((new == skill).all())
             skill = new
-            if settled:
+            if converged:
                 break
         self.skills_ = table.by_worker(skill, None, "skill")
         return self
@@ -102,8 +102,10 @@ class ZeroBasedSkill(_Unsupervised):
 
 @dataclass(eq=False)
 class GoldMajorityVote(SkillVote):
-    """Votes weighted by accuracy on tasks whose truth is known; a worker who met none of them has no skill, and data
-    with such a worker are refused at predict, as in crowd-kit (`crowdwise.GoldMajorityVote` gives the crowd's mean).
+    """Votes weighted by accuracy on tasks with known truth.
+
+    A worker without such tasks has no skill, and `predict` refuses data with such a worker, as in crowd-kit
+    (`crowdwise.classes.GoldMajorityVote` assigns the mean of the crowd).
 
     >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xyxy"]})
     >>> GoldMajorityVote().fit_predict(votes, pd.Series({1: "y"})).to_dict()
@@ -111,20 +113,20 @@ class GoldMajorityVote(SkillVote):
     """
 
     def fit(self, data: Any, true_labels: Any) -> GoldMajorityVote:  # type: ignore[override]
-        """`true_labels` is a Series by task; of several labels of one task each is right, other tasks teach nothing."""
+        """Fit the skills on `true_labels`, a Series by task; of several labels of one task each counts as right."""
         table = read(data)
         votes = table.votes
         truth = pd.Series(true_labels).dropna()
         at, label = table.codes_of("task", truth.index), table.codes_of("label", truth.to_numpy())
-        known = np.zeros(votes.n_tasks, dtype=bool)
-        known[at[at >= 0]] = True
-        gold, k = known[votes.task], max(votes.n_classes, 1)
+        is_gold = np.zeros(votes.n_tasks, dtype=bool)
+        is_gold[at[at >= 0]] = True
+        gold, k = is_gold[votes.task], max(votes.n_classes, 1)
         answers = (at * k + label)[(at >= 0) & (label >= 0)]
         right = np.isin(votes.task.astype(np.int64) * k + votes.label, answers)
         n = np.bincount(votes.worker[gold], minlength=votes.n_workers)
         hits = np.bincount(votes.worker[gold], weights=right[gold], minlength=len(n))
-        met = np.flatnonzero(n)
-        self.skills_ = pd.Series(hits[met] / n[met], index=table.workers.take(met), name="skill")
+        has_gold = np.flatnonzero(n)
+        self.skills_ = pd.Series(hits[has_gold] / n[has_gold], index=table.workers.take(has_gold), name="skill")
         return self
 
     def fit_predict(self, data: Any, true_labels: Any) -> Any:  # type: ignore[override]

@@ -24,8 +24,10 @@ def _columns(data: Any, *names: str) -> Any:
 
 @dataclass(eq=False)
 class ROVER:
-    """Texts aligned word by word in the order of the rows, and a vote on every place; `tokenizer` cuts a text,
-    `detokenizer` puts words together. A tie goes to the longer word, then to the later one in the alphabet.
+    """Align texts word by word, in the order of the rows, and vote on every position.
+
+    `tokenizer` splits a text, `detokenizer` joins words. Ties go to the longer word, then to the alphabetically later
+    one.
 
     >>> import pandas as pd
     >>> data = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "text": ["a b c", "a x c", "a b c d"]})
@@ -39,7 +41,7 @@ class ROVER:
     texts_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any) -> ROVER:
-        """`data` with task, worker, text."""
+        """Fit to `data` with task, worker, text."""
         rows = _columns(data, "task", "worker", "text").sort_values("task", kind="stable").reset_index(drop=True)
         task, names = pd.factorize(rows["task"], sort=True)
         parts = [list(self.tokenizer(text)) for text in rows["text"]]
@@ -50,10 +52,10 @@ class ROVER:
         runs = Runs(np.concatenate([[0], np.cumsum(size)]).astype(np.int64), flat)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=len(names)))]).astype(np.int64)
         order = np.arange(len(parts))
-        at, row, place, _ = voted_words(offsets, order, runs, np.ones(len(parts)), plain=True)
-        said = [parts[r][p] for r, p in zip(row.tolist(), place.tolist(), strict=True)]
+        at, row, position, _ = voted_words(offsets, order, runs, np.ones(len(parts)), plain=True)
+        chosen_words = [parts[r][p] for r, p in zip(row.tolist(), position.tolist(), strict=True)]
         ends = at.tolist()
-        texts = [self.detokenizer([w for w in said[a:b] if w]) for a, b in itertools.pairwise(ends)]
+        texts = [self.detokenizer([w for w in chosen_words[a:b] if w]) for a, b in itertools.pairwise(ends)]
         self.texts_ = pd.Series(texts, index=pd.Index(names, name="task"), name="agg_text", dtype=object)
         return self
 
@@ -63,7 +65,7 @@ class ROVER:
 
 
 class _Encoded:
-    """Texts with embeddings by an `encoder`, for an aggregator of embeddings; its attributes are lent."""
+    """Encodes texts by an `encoder` for an aggregator of embeddings, whose attributes are forwarded."""
 
     texts_: Any
 
@@ -76,30 +78,30 @@ class _Encoded:
         return getattr(self._inner, name)
 
     def __dir__(self) -> list[str]:
-        """With the attributes that the aggregator of embeddings lends."""
+        """List also the attributes of the aggregator of embeddings."""
         return sorted({*super().__dir__(), *dir(self._inner)})
 
     def fit(self, data: Any, true_objects: Any = None) -> Any:
-        """`data` with task, worker, text; `true_objects` a Series of known texts by task."""
+        """Fit to `data` with task, worker, text; `true_objects` is a Series of true texts by task."""
         self._inner.fit(self._data(data), self._known(true_objects))
         return self
 
     def fit_predict_scores(self, data: Any, true_objects: Any = None) -> Any:
-        """Distances of all answers from their task's mean."""
+        """Return the distances of all answers from their task's mean."""
         return self._inner.fit_predict_scores(self._data(data), self._known(true_objects))
 
     def fit_predict(self, data: Any, true_objects: Any = None) -> Any:
-        """texts_: a Series by task."""
-        found = self._inner.fit_predict(self._data(data), self._known(true_objects))
-        self.texts_ = found["output"].rename("agg_text")
+        """Return texts_, a Series by task."""
+        chosen = self._inner.fit_predict(self._data(data), self._known(true_objects))
+        self.texts_ = chosen["output"].rename("agg_text")
         return self.texts_
 
     def _data(self, data: Any) -> Any:
         frame = _columns(data, "task", "worker", "text").rename(columns={"text": "output"})
-        # Each text is encoded once, however often it was given; one that is missing is left to the encoder.
-        code, different = pd.factorize(frame["output"].to_numpy(dtype=object), use_na_sentinel=False)
-        made = [np.asarray(self.encoder(text)) for text in different]
-        return frame.assign(embedding=[made[c] for c in code.tolist()])
+        # Each distinct text is encoded once; a missing one is left to the encoder.
+        code, distinct = pd.factorize(frame["output"].to_numpy(dtype=object), use_na_sentinel=False)
+        embeddings = [np.asarray(self.encoder(text)) for text in distinct]
+        return frame.assign(embedding=[embeddings[c] for c in code.tolist()])
 
     def _known(self, true_objects: Any) -> Any:
         return None if true_objects is None else true_objects.apply(self.encoder)

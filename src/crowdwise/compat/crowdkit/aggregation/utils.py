@@ -1,4 +1,4 @@
-"""crowdkit.aggregation.utils: what code around crowd-kit's aggregators calls. The name is crowd-kit's."""
+"""crowdkit.aggregation.utils: helpers for code that uses crowd-kit's aggregators."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ __all__ = [
 
 
 def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
-    """Share of right labels among the tasks in `true_labels` (Series by task), by weight where there is that column:
-    of all, or `by` "worker", "task", "label" or "true_label". Of several true labels of a task each is right.
+    """Return the share of right labels among the tasks in `true_labels` (a Series by task).
+
+    Labels are weighted by the column weight, if there is one. The share is that of all labels, or `by` "worker",
+    "task", "label" or "true_label". Of several true labels of a task each counts as right.
 
     >>> votes = pd.DataFrame({"task": [1, 1], "worker": [*"ab"], "label": [*"xy"]})
     >>> get_accuracy(votes, pd.Series({1: "x"}), by="worker").to_dict()
@@ -42,20 +44,23 @@ def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
     truth = pd.Series(true_labels).dropna().rename("true_label")
     if by is not None and by not in (*COLUMNS, "true_label"):
         raise MissingError(f"by must be 'task', 'worker', 'label' or 'true_label', got {by!r}")
-    met = table.join(truth, on="task", how="inner").reset_index(drop=True)
-    right = np.asarray(met["label"] == met["true_label"], dtype=bool)
-    # Of the true labels of one task the one that was said, if any: it comes last.
-    met = met.assign(hit=met["weight"].where(right, 0)).iloc[np.argsort(right, kind="stable")]
-    met = met.drop_duplicates(list(COLUMNS), keep="last")
+    gold_rows = table.join(truth, on="task", how="inner").reset_index(drop=True)
+    right = np.asarray(gold_rows["label"] == gold_rows["true_label"], dtype=bool)
+    # Of several true labels of a task, keep the matching one, if any, which comes last.
+    gold_rows = gold_rows.assign(hit=gold_rows["weight"].where(right, 0)).iloc[np.argsort(right, kind="stable")]
+    gold_rows = gold_rows.drop_duplicates(list(COLUMNS), keep="last")
     if by is None:
-        return float(met["hit"].sum() / met["weight"].sum()) if len(met) else float("nan")
-    sums = met.groupby(by)[["hit", "weight"]].sum()
+        return float(gold_rows["hit"].sum() / gold_rows["weight"].sum()) if len(gold_rows) else float("nan")
+    sums = gold_rows.groupby(by)[["hit", "weight"]].sum()
     return (sums["hit"] / sums["weight"]).rename(None)
 
 
 def add_skills_to_data(data: Any, skills: Any, on_missing_skill: str, default_skill: float | None) -> Any:
-    """The rows with a column `skill`; workers without one: "error", "ignore" (their rows are left out) or "value"
-    (they get `default_skill`)."""
+    """Return the rows with a column `skill`.
+
+    `on_missing_skill` handles workers without one: "error", "ignore" (their rows are left out) or "value" (they get
+    `default_skill`).
+    """
     if on_missing_skill not in ("error", "ignore", "value"):
         raise InputError(f"on_missing_skill must be 'error', 'ignore' or 'value', got {on_missing_skill!r}")
     if (on_missing_skill == "value") != (default_skill is not None):
@@ -70,66 +75,71 @@ def add_skills_to_data(data: Any, skills: Any, on_missing_skill: str, default_sk
         raise InputError(
             f"Skill value is missing in {unknown.sum()} assignments; give all workers one or set on_missing_skill"
         )
-    heard = data[~unknown]
-    silent = data["task"].nunique() - heard["task"].nunique()
-    if silent:
-        raise InputError(f"{silent} tasks have no worker with a known skill; set on_missing_skill='value'")
-    return heard
+    with_skill = data[~unknown]
+    n_without_skill = data["task"].nunique() - with_skill["task"].nunique()
+    if n_without_skill:
+        raise InputError(f"{n_without_skill} tasks have no worker with a known skill; set on_missing_skill='value'")
+    return with_skill
 
 
 def clone_aggregator(aggregator: Any) -> Any:
-    """A new aggregator with the same arguments, not fitted."""
+    """Return a new, unfitted aggregator with the same arguments."""
     if not isinstance(aggregator, BaseClassificationAggregator):
         raise MissingError(f"only classification aggregators can be cloned, got {type(aggregator).__name__}")
-    given = {each.name: getattr(aggregator, each.name) for each in fields(aggregator) if each.init}
-    return type(aggregator)(**given)
+    arguments = {
+        parameter.name: getattr(aggregator, parameter.name) for parameter in fields(aggregator) if parameter.init
+    }
+    return type(aggregator)(**arguments)
 
 
 def evaluate_in(row: Any) -> int:
-    """1 where the predicted label is one of the true ones."""
+    """Return 1 if the predicted label is one of the true ones, else 0."""
     return int(row["label_pred"] in row["label_true"])
 
 
 def evaluate_equal(row: Any) -> int:
-    """1 where the predicted label is the true one."""
+    """Return 1 if the predicted label is the true one, else 0."""
     return int(row["label_pred"] == row["label_true"])
 
 
 def evaluate(df_true: Any, df_pred: Any, evaluate_func: Callable[[Any], int] = evaluate_in) -> float:
-    """Mean of `evaluate_func` over the tasks of two frames with a column `label`, whose tasks must be the same."""
-    both = df_true.merge(df_pred, on="task", suffixes=("_true", "_pred"))
-    if len(both) != len(df_true):
-        raise MissingError(f"{len(df_true)} tasks have a true label, but {len(both)} of them a predicted one")
-    return float(both.apply(evaluate_func, axis=1).mean())
+    """Return the mean of `evaluate_func` over the tasks of two frames with a column `label` and the same tasks."""
+    merged = df_true.merge(df_pred, on="task", suffixes=("_true", "_pred"))
+    if len(merged) != len(df_true):
+        raise MissingError(f"{len(df_true)} tasks have a true label, but {len(merged)} of them a predicted one")
+    return float(merged.apply(evaluate_func, axis=1).mean())
 
 
 def factorize(data: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The sorted distinct values, and the array with each value's place among them."""
+    """Return the sorted distinct values, and the array with each value's position among them."""
     values, codes = np.unique(data, return_inverse=True)
     return values, codes.reshape(data.shape)
 
 
 def get_most_probable_labels(proba: Any) -> Any:
-    """The column with the highest value in each row; of several the first."""
+    """Return the column with the highest value in each row; the first of several."""
     return proba.idxmax(axis="columns") if proba.size else pd.Series([], dtype="O")
 
 
 def normalize_rows(scores: Any) -> Any:
-    """Rows divided by their sums."""
+    """Divide rows by their sums."""
     return scores.div(scores.sum(axis=1), axis=0)
 
 
 def manage_data(data: Any, weights: Any = None, skills: Any = None) -> Any:
-    """task, worker, label with a column `weight` (from a Series by task, default 1) and a column `skill` (from a
-    Series by worker, default 1; crowd-kit looks skills up by task)."""
+    """Return task, worker, label with the columns `weight` and `skill`.
+
+    Weights are taken from a Series by task (default 1), skills from a Series by worker (default 1; crowd-kit looks
+    them up by task).
+    """
     data = columns_of(data)
-    for name, given, key in (("weight", weights, "task"), ("skill", skills, "worker")):
-        data = data.assign(**{name: 1}) if given is None else data.join(pd.Series(given).rename(name), on=key)
+    for name, series, key in (("weight", weights, "task"), ("skill", skills, "worker")):
+        data = data.assign(**{name: 1}) if series is None else data.join(pd.Series(series).rename(name), on=key)
     return data
 
 
 def named_series_attrib(name: str) -> Any:
-    """A field for classes made with attrs: the Series that is put there gets this name."""
+    """Return a field for attrs classes that names the Series assigned to it."""
     import attr
 
     def named(series: Any) -> Any:

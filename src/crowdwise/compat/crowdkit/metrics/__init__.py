@@ -1,1 +1,1 @@
-"""crowdkit.metrics: `data` (of a table of labels) and `workers`."""
+"""crowdkit.metrics: metrics of labels (`data`) and of workers (`workers`)."""

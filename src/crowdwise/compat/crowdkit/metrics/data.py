@@ -19,10 +19,11 @@ _MAJORITY = MajorityVote()
 
 
 def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = _MAJORITY, by_task: bool = False) -> Any:
-    """Posterior probability of the aggregated label under one-coin workers of these skills (Series by worker; default:
-    the aggregator's `skills_`), its mean or, with `by_task`, a Series. Labels of workers without a skill do not count.
+    """Return the posterior probability of the aggregated labels under one-coin workers: the mean or, with `by_task`,
+    a Series.
 
-    Products are taken in log space: many votes on one task do not underflow to 0 as in crowd-kit.
+    `workers_skills` is a Series by worker (default: the aggregator's `skills_`); labels of workers without a skill do
+    not count. Products are computed in log space and do not underflow for many votes, as they do in crowd-kit.
     """
     table = read(answers)
     aggregated = aggregator.fit_predict(answers)
@@ -30,14 +31,16 @@ def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = _MAJ
         workers_skills = _skills_of(aggregator)
     votes, k = table.votes, len(table.classes)
     skill = pd.Series(workers_skills).reindex(table.workers).to_numpy(dtype=np.float64)[votes.worker]
-    heard = ~np.isnan(skill)
+    has_skill = ~np.isnan(skill)
     with np.errstate(divide="ignore"):
-        right, wrong = np.log(skill[heard]), np.log((1 - skill[heard]) / max(k - 1, 1))
-    # Infinite logarithms cannot be added and taken away again: class by class.
+        right, wrong = np.log(skill[has_skill]), np.log((1 - skill[has_skill]) / max(k - 1, 1))
+    # Computed class by class, since infinite logarithms cannot be subtracted again.
     score = np.stack(
         [
             np.bincount(
-                votes.task[heard], weights=np.where(votes.label[heard] == c, right, wrong), minlength=votes.n_tasks
+                votes.task[has_skill],
+                weights=np.where(votes.label[has_skill] == c, right, wrong),
+                minlength=votes.n_tasks,
             )
             for c in range(k)
         ],
@@ -47,8 +50,8 @@ def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = _MAJ
     posterior = np.zeros_like(score)
     posterior[possible] = normalise_rows(score[possible])[0]
     winner = table.codes_of("label", pd.Series(aggregated).reindex(table.tasks))
-    found = pd.Series(posterior[np.arange(len(winner)), winner], index=table.tasks)
-    return found if by_task else float(found.mean())
+    probability = pd.Series(posterior[np.arange(len(winner)), winner], index=table.tasks)
+    return probability if by_task else float(probability.mean())
 
 
 def uncertainty(
@@ -58,8 +61,10 @@ def uncertainty(
     compute_by: str = "task",
     aggregate: bool = True,
 ) -> Any:
-    """Entropy (nats) of the labels' skill-weighted shares for each task or worker (`compute_by`), their mean or, with
-    aggregate=False, a Series. Skills: given, else those of `aggregator`, else 1.
+    """Return the entropy (nats) of the labels' skill-weighted shares per task or worker (`compute_by`).
+
+    The result is the mean or, with aggregate=False, a Series. Skills are those given, else those of `aggregator`, else
+    1.
 
     >>> votes = pd.DataFrame({"task": [1, 1], "worker": [*"ab"], "label": ["x", "y"]})
     >>> round(uncertainty(votes), 4)
@@ -79,17 +84,17 @@ def uncertainty(
     codes, index = (votes.task, table.tasks) if compute_by == "task" else (votes.worker, table.workers)
     right, wrong = skill[votes.worker], ((1 - skill) / max(k - 1, 1))[votes.worker]
     cell = codes.astype(np.int64) * k + votes.label
-    own = np.bincount(cell, weights=right - wrong, minlength=len(index) * k).reshape(-1, k)
-    share = own + np.bincount(codes, weights=wrong, minlength=len(index))[:, None]
+    excess = np.bincount(cell, weights=right - wrong, minlength=len(index) * k).reshape(-1, k)
+    share = excess + np.bincount(codes, weights=wrong, minlength=len(index))[:, None]
     total = share.sum(axis=1, keepdims=True)
-    found = entr(share / np.where(total > 0, total, np.nan)).sum(axis=1)
-    return float(np.nanmean(found)) if aggregate else pd.Series(found, index=index)
+    entropy = entr(share / np.where(total > 0, total, np.nan)).sum(axis=1)
+    return float(np.nanmean(entropy)) if aggregate else pd.Series(entropy, index=index)
 
 
 def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
-    """Krippendorff's alpha, counted per task; `distance(label, label)` in 0..1 where labels differ by degrees.
+    """Return Krippendorff's alpha; `distance(label, label)` in 0..1 replaces equality of labels.
 
-    One class only is full agreement, 1.0, as in crowd-kit.
+    A single class is full agreement, 1.0, as in crowd-kit.
 
     >>> votes = pd.DataFrame({"task": [1, 1, 2, 2, 3, 3], "worker": [*"ababab"], "label": [*"xxyyxy"]})
     >>> round(alpha_krippendorff(votes), 4)
@@ -98,7 +103,7 @@ def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | Non
     table = read(answers)
     counts = table.votes.votes[table.votes.labels_per_task > 1]
     if not len(counts):
-        raise InputError("alpha needs a task with two labels or more; here nobody can agree or disagree")
+        raise InputError("alpha needs a task with two labels or more; here no labels can be compared")
     n, total = counts.sum(axis=1), counts.sum(axis=0)
     if distance is None:
         apart, expected = n * n - (counts * counts).sum(axis=1), total.sum() ** 2 - total @ total

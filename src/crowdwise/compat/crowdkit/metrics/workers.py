@@ -15,8 +15,11 @@ _MAJORITY = MajorityVote()
 def accuracy_on_aggregates(
     answers: Any, aggregator: Any = _MAJORITY, aggregates: Any = None, by: str | None = None
 ) -> Any:
-    """Share of labels that equal the aggregated ones (`aggregates`, a Series by task, or what `aggregator` says): of
-    all, or `by` "worker", "task", "label" or "true_label" as a Series. Tasks without an aggregate are left out.
+    """Return the share of labels that equal the aggregated ones (`aggregates`, a Series by task, or the labels of
+    `aggregator`).
+
+    The share is that of all labels, or, as a Series, `by` "worker", "task", "label" or "true_label". Tasks without an
+    aggregate are left out.
 
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})

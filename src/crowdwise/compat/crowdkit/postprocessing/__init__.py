@@ -1,4 +1,4 @@
-"""crowdkit.postprocessing: workers whose answers tell nothing are left out."""
+"""crowdkit.postprocessing: removal of workers with uninformative answers."""
 
 from __future__ import annotations
 

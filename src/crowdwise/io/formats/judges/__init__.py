@@ -1,1 +1,1 @@
-"""Parts of judges' logs: what a verdict says of itself, and pairs that were compared."""
+"""Logs of LLM judges: facts about verdicts, and pairwise comparisons."""

@@ -1,4 +1,4 @@
-"""What an export says of its rows and of its workers, as tables."""
+"""Tables about the rows and the workers of an export."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy.typing as npt
 import polars as pl
 
 
-def about_rows(facts: Mapping[int, Mapping[str, Any]], kept: npt.NDArray[np.int64]) -> dict[str, pl.DataFrame]:
-    """The column `about_rows`: what each row that is kept says of itself, null for nothing; none where no row does."""
+def about_rows(facts: Mapping[int, Mapping[str, Any]], indices: npt.NDArray[np.int64]) -> dict[str, pl.DataFrame]:
+    """Return the column `about_rows` with the facts of each kept row; empty if there are no facts."""
     if not facts:
         return {}
-    names = dict.fromkeys(name for each in facts.values() for name in each)
-    rows = [facts.get(i, {}) for i in kept.tolist()]
-    table = {name: pl.Series([each.get(name) for each in rows], strict=False) for name in names}
+    names = dict.fromkeys(name for row in facts.values() for name in row)
+    rows = [facts.get(i, {}) for i in indices.tolist()]
+    table = {name: pl.Series([row.get(name) for row in rows], strict=False) for name in names}
     return {"about_rows": pl.DataFrame(table)}
 
 
 def about_workers(sources: Mapping[str, str], lost: Mapping[str | None, int]) -> pl.DataFrame | None:
-    """worker, source (human or model) and, where somebody's answers were none, unusable; None where nobody is known."""
+    """Return worker, source (human or model) and, if there are any, the number of unusable answers; None if empty."""
     unusable = {worker: n for worker, n in lost.items() if worker}
-    who = list(dict.fromkeys([*sources, *unusable]))
-    columns: dict[str, Any] = {"worker": who}
+    workers = list(dict.fromkeys([*sources, *unusable]))
+    columns: dict[str, Any] = {"worker": workers}
     if sources:
-        columns["source"] = [sources.get(each) for each in who]
+        columns["source"] = [sources.get(worker) for worker in workers]
     if unusable:
-        columns["unusable"] = [unusable.get(each, 0) for each in who]
-    return pl.DataFrame(columns) if who else None
+        columns["unusable"] = [unusable.get(worker, 0) for worker in workers]
+    return pl.DataFrame(columns) if workers else None

@@ -1,4 +1,4 @@
-"""What a judge's verdict says of its occasion, and how sure it is, under the names that tools give them."""
+"""Facts about a judge's verdict (occasion, version, cost, confidence), under the names that tools use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FACTS = {
 
 
 def facts(record: dict[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
-    """repeat, prompt, order, version, cost; a field that is task, judge or verdict says nothing else."""
+    """Return repeat, prompt, order, version and cost; fields in `taken` have another role."""
     out: dict[str, Any] = {}
     for role, names in FACTS.items():
         value = next((record[n] for n in names if n in record and n not in taken), None)
@@ -29,6 +29,6 @@ def facts(record: dict[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def from_logprob(record: dict[str, Any]) -> float:
-    """The probability of the label's own token, where its logarithm is given."""
+    """Return the probability of the label's token, if its logarithm is given."""
     value = number(record.get("logprob"))
     return exp(value) if value <= 0 else NAN

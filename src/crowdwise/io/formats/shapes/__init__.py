@@ -1,1 +1,1 @@
-"""Boxes and outlines in the exports of tools that draw them."""
+"""Boxes and outlines in exports of image annotation tools."""

@@ -1,4 +1,4 @@
-"""What one worker drew on one picture, as the text that the kinds read: boxes, or outlines."""
+"""The shapes that one worker drew on one image, as text for the coders of boxes and outlines."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 
 from ....core.errors import DataError
 
-# A shape's kind -> the kind of answers that it is.
+# Kinds of answers.
 BOXES, OUTLINES = "boxes", "outlines"
 
 
 @dataclass
 class Shapes:
-    """Boxes [x1, y1, x2, y2, class] and outlines (points, class), as they are found."""
+    """Boxes [x1, y1, x2, y2, class] and outlines (points, class)."""
 
     boxes: list[list[Any]] = field(default_factory=list)
     outlines: list[list[Any]] = field(default_factory=list)
 
     def add_box(self, corners: list[float], label: str | None) -> None:
-        """A box by its corners."""
+        """Add a box by its corners."""
         self.boxes.append([*corners, label] if label else [*corners])
 
     def add_outline(self, points: list[list[float]]) -> None:
-        """An outline by its points."""
+        """Add an outline by its points."""
         self.outlines.append(points)
 
     def text(self, kind: str) -> str:
-        """The answer as a cell holds it; a box is an outline too."""
+        """Return the answer as the text of a cell; boxes are converted to outlines if needed."""
         if kind == BOXES:
             return json.dumps(self.boxes, ensure_ascii=False)
-        around = [[[b[0], b[1]], [b[2], b[1]], [b[2], b[3]], [b[0], b[3]]] for b in self.boxes]
-        return json.dumps([*self.outlines, *around])
+        as_outlines = [[[b[0], b[1]], [b[2], b[1]], [b[2], b[3]], [b[0], b[3]]] for b in self.boxes]
+        return json.dumps([*self.outlines, *as_outlines])
 
     def has(self, kind: str) -> bool:
         """Whether there is a shape of this kind."""
@@ -41,28 +41,28 @@ class Shapes:
 
 
 def numbers(values: Any, n: int | None, at: str, what: str) -> list[float]:
-    """So many finite numbers (None: any even number of them), from a list of numbers or of their texts."""
+    """Parse n finite numbers (None: any even number of them) from a list of numbers or texts."""
     try:
-        found = [float(value) for value in values]
+        floats = [float(value) for value in values]
     except (TypeError, ValueError):
-        found = [math.nan]
-    good = len(found) == n if n is not None else len(found) % 2 == 0 and len(found) >= 2
-    if not good or not all(math.isfinite(value) for value in found):
+        floats = [math.nan]
+    right_length = len(floats) == n if n is not None else len(floats) % 2 == 0 and len(floats) >= 2
+    if not right_length or not all(math.isfinite(value) for value in floats):
         raise DataError(f"{at}: {what} is {str(values)[:60]!r}, where numbers are needed; export it again")
-    return found
+    return floats
 
 
-def kind_asked(asked: str | None, boxes: int, outlines: int) -> str | None:
-    """The kind that is read: what was asked for, or the only one that there is."""
-    if asked in (BOXES, OUTLINES):
-        return asked
-    if asked is not None:
+def kind_asked(kind: str | None, boxes: int, outlines: int) -> str | None:
+    """Return the kind to read: the requested one, else the one that occurs."""
+    if kind in (BOXES, OUTLINES):
+        return kind
+    if kind is not None:
         return None
     return BOXES if boxes else OUTLINES if outlines else None
 
 
 def corners_of(x: float, y: float, width: float, height: float, degrees: float = 0.0) -> list[float]:
-    """The corners of the upright box round a rectangle that is turned about its upper left corner."""
+    """Return the corners of the bounding box of a rectangle that is rotated about its upper left corner."""
     turn = math.radians(degrees)
     cos, sin = math.cos(turn), math.sin(turn)
     points = [(0.0, 0.0), (width * cos, width * sin), (-height * sin, height * cos)]

@@ -1,4 +1,4 @@
-"""Rectangles and polygons among the results of Label Studio: percents of the picture, in pixels where it has a size."""
+"""Rectangles and polygons of Label Studio: percentages of the image, converted to pixels if its size is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from .drawn import BOXES, OUTLINES, Shapes, corners_of, numbers
 
-# type of a result -> the kind of its answers
+# type of result -> kind of its answers
 CONTROLS = {
     "rectanglelabels": BOXES,
     "rectangle": BOXES,
@@ -16,13 +16,13 @@ CONTROLS = {
 
 
 def take(shapes: Shapes, result: dict[str, Any], value: dict[str, Any], at: str) -> None:
-    """One result: a rectangle or a polygon."""
+    """Add one result, a rectangle or a polygon."""
     kind = str(result["type"])
     wide, high = (_size(result.get(f"original_{name}")) for name in ("width", "height"))
     if CONTROLS[kind] == BOXES:
         x, y, width, height = numbers([value.get(name) for name in ("x", "y", "width", "height")], 4, at, "a rectangle")
         turn = numbers([value.get("rotation") or 0], 1, at, "rotation")[0]
-        # Turned in pixels: a percent across is not a percent down.
+        # Rotated in pixels: a percent of the width differs from a percent of the height.
         scaled = (x * wide, y * high, width * wide, height * high)
         named = value.get("rectanglelabels")
         label = str(named[0]) if isinstance(named, list) and named else None
@@ -34,7 +34,7 @@ def take(shapes: Shapes, result: dict[str, Any], value: dict[str, Any], at: str)
 
 
 def _size(value: Any) -> float:
-    """Pixels in a percent; where the size is not known, percents stay."""
+    """Return pixels per percent; 1 if the size is unknown."""
     try:
         return float(value) / 100 if float(value) > 0 else 1.0
     except (TypeError, ValueError):

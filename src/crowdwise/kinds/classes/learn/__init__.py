@@ -1,1 +1,1 @@
-"""Learn."""
+"""Training of classifiers on features and raw votes."""

@@ -23,9 +23,9 @@ def _learner(
 
 
 _LAYER = "Rodrigues & Pereira 2018, arXiv:1709.01779"
-# Methods that train a net on features and raw labels together. `can`: "confusion" (gives confusion matrices),
-# "forecast" (p(class | x, labels)), "workers" (bias, slope or spread of each worker), "interval" (how sure a number is,
-# and numbers of net and votes together). `needs`: "confusion" (matrices that the user gives).
+# Methods that train a net on features and raw labels together. `can`: "confusion" (estimates confusion matrices),
+# "forecast" (p(class | x, labels)), "workers" (bias, slope or spread of each worker), "interval" (intervals of numbers,
+# and estimates from net and votes together). `needs`: "confusion" (matrices given by the user).
 LEARNERS: dict[str, Card] = dict(
     [
         _learner("vanilla", "simple:Vanilla", "the classifier alone, trained on the votes", "folklore"),
@@ -59,7 +59,7 @@ LEARNERS: dict[str, Card] = dict(
         _learner(
             "weighted_doctor_net",
             "doctors:WeightedDoctorNet",
-            "a head per worker, averaged by learnt weights",
+            "a head per worker, averaged with learned weights",
             "Guan et al. 2018, arXiv:1703.08774",
         ),
         _learner(
@@ -72,28 +72,28 @@ LEARNERS: dict[str, Card] = dict(
         _learner(
             "mbem",
             "deep_em:MBEM",
-            "confusions against hard predictions, then a classifier from scratch, in rounds",
+            "confusion matrices against hard predictions, then a classifier from scratch, in rounds",
             "Khetan et al. 2018, arXiv:1712.04577",
             can="confusion forecast",
         ),
         _learner(
             "bayes_dgc",
             "deep_em:BayesDGC",
-            "beliefs over confusions and class prior, by natural-gradient steps",
+            "beliefs over confusion matrices and class prior, by natural-gradient steps",
             "Li et al. 2021, doi:10.1007/s11432-020-3118-7",
             can="confusion forecast",
         ),
         _learner(
             "deep_mf",
             "deep_em:DeepMF",
-            "deep EM with beliefs over confusions and a classifier whose say is bounded",
+            "deep EM with beliefs over confusion matrices and a classifier of bounded confidence",
             "Kim, Cho, Kim & Ok 2022, AISTATS",
             can="confusion forecast",
         ),
         _learner(
             "deep_bp",
             "deep_em:DeepBP",
-            "belief propagation with the classifier as what is known of each task",
+            "belief propagation with the classifier as the prior of every task",
             "Kim, Cho, Kim & Ok 2022, AISTATS",
             can="confusion forecast",
         ),
@@ -107,13 +107,13 @@ LEARNERS: dict[str, Card] = dict(
         _learner(
             "soft_bootstrap",
             "simple:SoftBootstrap",
-            "the votes and a little of what the net itself believes",
+            "training on a mixture of the votes and the net's predictions",
             "Reed et al. 2015, arXiv:1412.6596",
         ),
         _learner(
             "single_confusion",
             "confusion:SingleConfusion",
-            "one confusion matrix for the whole crowd, with a trace",
+            "one confusion matrix for the whole crowd, with a trace penalty",
             "Sukhbaatar et al. 2015, arXiv:1406.2080",
             can="confusion forecast",
         ),
@@ -127,14 +127,14 @@ LEARNERS: dict[str, Card] = dict(
         _learner(
             "trace",
             "confusion:Trace",
-            "ccem with the confusions pulled off the identity",
+            "ccem with a trace penalty on the confusion matrices",
             "Tanno et al. 2019, arXiv:1902.03680",
             can="confusion forecast",
         ),
         _learner(
             "log_trace",
             "confusion:LogTrace",
-            "the trace as a prior that expects adversaries",
+            "the trace penalty as a prior that allows for adversaries",
             "Kim et al. 2022, pmlr v151, eq. 35",
             can="confusion forecast",
         ),
@@ -169,21 +169,21 @@ LEARNERS: dict[str, Card] = dict(
         _learner(
             "conal",
             "confusion:CoNAL",
-            "noise common to all workers and noise of each one's own",
+            "noise common to all workers and individual noise",
             "Chu, Ma & Wang 2021, arXiv:2012.13052",
             can="confusion forecast",
         ),
         _learner(
             "union_net",
             "confusion:UnionNet",
-            "all workers as one who answers with the stack of their labels",
+            "all workers as a single one, who gives the stack of their labels",
             "Wei et al. 2022, doi:10.1109/TNNLS.2022.3168696",
             can="confusion forecast",
         ),
         _learner(
             "known_confusion",
             "confusion:KnownConfusion",
-            "the classifier under confusion matrices that are given",
+            "the classifier with given confusion matrices",
             "Patrini et al. 2017, arXiv:1609.03683",
             needs="confusion",
             can="confusion forecast",

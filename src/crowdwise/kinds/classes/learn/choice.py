@@ -1,6 +1,6 @@
-"""Choosing the training method without truth: which one best predicts labels kept aside, over several splits.
+"""Selection of a training method without truth, by the prediction of held-out labels over several splits.
 
-One split is too little to tell good methods apart; every fold keeps other tasks aside and starts another net.
+One split is not enough to distinguish good methods; every fold holds out other tasks and initialises another net.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ CANDIDATES = ("vanilla", "crowd_layer", "agg_net", "geo_crowd_net_f", "coin_net"
 
 @dataclass(frozen=True)
 class Choice:
-    """`best` and the table method, score, standard_error, epochs, best first; `reason` says why in a sentence."""
+    """Result of `choose`.
+
+    Attributes:
+        best: Name of the best method.
+        table: method, score, standard_error, epochs; best first.
+        reason: Why it was chosen, in a sentence.
+    """
 
     best: str
     table: pl.DataFrame
@@ -37,21 +43,27 @@ def choose(
     tasks: Any = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Choice:
-    """Train every method `folds` times and compare their scores on held-out labels; no truth is looked at.
+    """Train every method `folds` times and compare their scores on held-out labels; no truth is used.
 
-    `settings` goes to CrowdClassifier (epochs, lr, validation ...). The differences are paired: all methods see the
-    same splits.
+    Args:
+        X: Features of the tasks.
+        votes: The votes, as for `CrowdClassifier.fit`.
+        methods: Names of the candidates.
+        folds: Number of splits, the same for all methods, so that differences are paired.
+        net: The net, as for `CrowdClassifier`.
+        tasks: Names of the rows of `X`.
+        settings: Further parameters of `CrowdClassifier` (epochs, lr, validation ...).
     """
     if folds < 2:
-        raise ParameterError(f"folds must be at least 2, got {folds}; one split cannot tell good methods apart")
-    how = {**(settings or {}), "refit": False}  # the score is that of the run that keeps labels aside
-    if not how.get("validation", 0.15):
-        raise ParameterError("choose compares methods by labels kept aside; validation must be above 0, got 0")
+        raise ParameterError(f"folds must be at least 2, got {folds}; one split cannot distinguish good methods")
+    settings_ = {**(settings or {}), "refit": False}  # the score is that of the run with held-out labels
+    if not settings_.get("validation", 0.15):
+        raise ParameterError("choose compares methods on held-out labels; validation must be above 0, got 0")
     rows = []
     for name in dict.fromkeys(methods):
         learner(name)
         for seed in range(folds):
-            fitted = CrowdClassifier(net, name, **{**how, "seed": seed}).fit(X, votes, tasks=tasks)
+            fitted = CrowdClassifier(net, name, **{**settings_, "seed": seed}).fit(X, votes, tasks=tasks)
             score = fitted.history_["score"]
             epoch = fitted.history_.best_epoch or len(fitted.history_)
             rows.append({"method": name, "fold": seed, "score": max(score), "epochs": epoch})

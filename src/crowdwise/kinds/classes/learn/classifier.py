@@ -1,4 +1,4 @@
-"""CrowdClassifier: fit on features and raw labels, then predict, forecast, judge the workers."""
+"""CrowdClassifier: fit on features and raw labels, then predict labels and assess workers."""
 
 from __future__ import annotations
 
@@ -30,21 +30,40 @@ from ....learn.training.history import Callback
 from ....learn.training.loop import Criterion
 from ....learn.training.sweep import sweep_both
 from ..annotations import Annotations
-from .methods.confusion import aligned
+from .methods.confusion import aligned_confusion
 from .outcome import outcome
-from .selection import HeldOut, Kind
+from .selection import HeldOutCriterion, Kind
 from .votes import annotations_for
 
 F8 = npt.NDArray[np.float64]
 
 
 class CrowdClassifier(Fitting):
-    """A classifier trained on what the crowd said.
+    """A classifier trained on the labels of a crowd.
 
-    `net`: "linear", "mlp", "cnn", any Module with one output a class, or a function (input shape, classes) -> Module.
-    `method`: a name of `registry.LEARNERS`, with `params` of its own. What is None follows the method's paper. The
-    epoch that best predicts the labels of a `validation` share of tasks is kept (0: the last one, on all tasks), by
-    `criterion`; `refit=True` trains again on all tasks for that many epochs.
+    Args:
+        net: "linear", "mlp", "cnn", any Module with one output per class, or a function (input shape, classes) ->
+            Module.
+        method: Name of a training method in `registry.LEARNERS`.
+        params: Parameters of the method.
+        epochs: Number of epochs. Like the next four, None stands for the value in the method's paper.
+        batch_size: Tasks per batch.
+        lr: Learning rate of the net.
+        worker_lr: Learning rate of the worker parameters.
+        weight_decay: Weight decay.
+        validation: Share of tasks whose labels are held out. The epoch that predicts them best is kept; with 0, all
+            tasks are used and the last epoch is kept.
+        criterion: Score of the held-out labels, "likelihood" or "information".
+        patience: Stop after this many epochs without improvement.
+        refit: Train again on all tasks for the selected number of epochs.
+        balance: Weight tasks so that all classes, by the majority vote, have the same total weight.
+        device: Device for training.
+        fabric: Lightning Fabric for training in several processes.
+        callbacks: Training callbacks.
+        folder: Folder for checkpoints, which are written after every epoch.
+        every: Steps between further checkpoints.
+        resume: Continue from the last checkpoint.
+        seed: Seed of all random numbers.
 
     >>> import numpy as np, crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([0, 0, 1, 1], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -88,13 +107,15 @@ class CrowdClassifier(Fitting):
 
     # ---------------------------------------------------------------- fitting
     def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
-        """Learn from features X and Annotations y; rows of X follow `tasks`, by default y.tasks.
+        """Fit the classifier.
 
-        X may be a folder of files (`FeatureFolder`), which are read a piece at a time. y may also be a wide matrix, one
-        column a worker (missing: nan or -1), or one label a row.
+        Args:
+            X: Features, one row per task, or a folder of files (`FeatureFolder`) that is read in pieces.
+            y: Annotations, a wide matrix with one column per worker (missing: nan or -1), or one label per row.
+            tasks: Names of the rows of X, by default `y.tasks`.
         """
         check_given(type(self), self.get_params())
-        self._method_class()  # of the wrong kind: said before anything is read
+        self._method_class()  # report a method of another kind before data are read
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
         if not n:
@@ -116,51 +137,56 @@ class CrowdClassifier(Fitting):
         self.class_names_, self.workers_, self.tasks_ = votes.classes, votes.workers, names
 
     def _n_outputs(self) -> int:
-        """One output a class."""
+        """One output per class."""
         return len(self.classes_)
 
     def _data(self, x: Any, crowd: Any) -> CrowdData:
         return CrowdData(x, crowd, balance=self.balance)
 
-    def _criterion(self, data: CrowdData, held: Any) -> Criterion:
-        return HeldOut(data, held, self.criterion, self._device())
+    def _criterion(self, data: CrowdData, held_out: Any) -> Criterion:
+        return HeldOutCriterion(data, held_out, self.criterion, self._device())
 
     def _given_params(self) -> dict[str, Any]:
         params = super()._given_params()
         if isinstance(params.get("confusion"), Result):  # matched by names, not by position
-            params["confusion"] = aligned(params["confusion"], self.workers_, self.class_names_)
+            params["confusion"] = aligned_confusion(params["confusion"], self.workers_, self.class_names_)
         return params
 
-    # ---------------------------------------------------------------- using it
+    # ---------------------------------------------------------------- prediction
     def predict_proba(self, X: Any) -> F8:
-        """p(class | x): task, class, in the order of `classes_`."""
+        """Return p(class | x) [task, class], in the order of `classes_`."""
         return self._sweep(X, None)[0]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of every row."""
+        """Return the most probable class of every row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def forecast_proba(
         self, X: Any, votes: Any, *, tasks: Any = None, unknown_workers: Literal["error", "average"] = "error"
     ) -> F8:
-        """p(class | x, labels): what features and crowd say together.
+        """Return p(class | x, labels) [task, class], from features and votes.
 
-        `unknown_workers="average"` takes workers who were not there at the training for the crowd's mean worker.
+        Args:
+            X: Features.
+            votes: The votes on these tasks.
+            tasks: Names of the rows of X.
+            unknown_workers: With "average", workers who were not in the training data are treated as average workers;
+                with "error" they are an error.
         """
         if unknown_workers not in ("error", "average"):
             raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
         if "forecast" not in learner(self.method).can:
-            raise ParameterError(f"{self.method} has no forecaster; predict_proba is all it knows")
+            raise ParameterError(f"{self.method} has no forecaster; use predict_proba")
         return self._sweep(X, (votes, tasks, unknown_workers == "average"))[1]
 
-    def _sweep(self, X: Any, said: tuple[Any, Any, bool] | None) -> tuple[F8, F8]:
+    def _sweep(self, X: Any, new_votes: tuple[Any, Any, bool] | None) -> tuple[F8, F8]:
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdClassifier")
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
         k, m = len(self.classes_), len(self.workers_)
-        crowd = Crowd.shape(m, k, n) if said is None else self._crowd(*said, n)
+        crowd = Crowd.shape(m, k, n) if new_votes is None else self._crowd(*new_votes, n)
         data = CrowdData(x, crowd)
         shape = tuple(data.take(torch.arange(min(n, 1))).shape[1:])
         if shape != self.input_shape_:
@@ -172,32 +198,36 @@ class CrowdClassifier(Fitting):
         log_proba, posterior = sweep_both(self.model_, data, self._device())
         return tuple(p.cpu().double().numpy() for p in (log_proba.exp(), posterior))  # type: ignore[return-value]
 
-    def _crowd(self, votes: Any, tasks: Any, strangers: bool, n: int) -> Crowd:
-        """New votes in the codes of training; a stranger, where they are welcome, has a code beyond them."""
-        found, names = annotations_for(votes, tasks, n)
-        parts = []
-        for what, old, new in (("worker", self.workers_, found.workers), ("class", self.class_names_, found.classes)):
-            at, known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
-            if not known.all() and not (strangers and what == "worker"):
-                hint = "; unknown_workers='average' (--unknown-workers average) takes them for the crowd's mean worker"
-                raise DataError(
-                    f"{what} {quote(new.filter(pl.Series(~known)))} was not seen in training{hint * (what == 'worker')}"
-                )
-            parts.append(torch.from_numpy(np.where(known, at, len(old)).astype(np.int64)))
-        crowd = Crowd.of(found, names)
+    def _crowd(self, votes: Any, tasks: Any, allow_unknown: bool, n: int) -> Crowd:
+        """Encode new votes with the codes of training; unknown workers, if allowed, get an additional code."""
+        annotations, task_names = annotations_for(votes, tasks, n)
+        codes = []
+        for vocabulary, trained, given in (
+            ("worker", self.workers_, annotations.workers),
+            ("class", self.class_names_, annotations.classes),
+        ):
+            code, is_known = lookup(
+                trained, given if given.dtype == trained.dtype else given.cast(trained.dtype, strict=False)
+            )
+            if not is_known.all() and not (allow_unknown and vocabulary == "worker"):
+                names = quote(given.filter(pl.Series(~is_known)))
+                hint = "; unknown_workers='average' (--unknown-workers average) treats them as average workers"
+                raise DataError(f"{vocabulary} {names} was not seen in training{hint * (vocabulary == 'worker')}")
+            codes.append(torch.from_numpy(np.where(is_known, code, len(trained)).astype(np.int64)))
+        crowd = Crowd.of(annotations, task_names)
         return replace(
-            crowd, worker=parts[0][crowd.worker], label=parts[1][crowd.label], n_workers=len(self.workers_) + 1,
+            crowd, worker=codes[0][crowd.worker], label=codes[1][crowd.label], n_workers=len(self.workers_) + 1,
             n_classes=len(self.classes_),
         )  # fmt: skip
 
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Weights, names and the result, without pickle."""
+        """Save weights, names and the result, without pickle; existing files are overwritten only with `force`."""
         resolve("crowdwise.kinds.classes.learn.store:save")(self, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdClassifier:
-        """What `save` wrote; `net` is needed again when it was a Module of your own."""
+        """Load a saved classifier; `net` is required if it was a custom Module."""
         loaded: CrowdClassifier = resolve("crowdwise.kinds.classes.learn.store:load")(Path(folder), net)
         return loaded
 

@@ -1,4 +1,4 @@
-"""What training found, as the same Result that aggregation gives: tables, workers and reports work on it."""
+"""Result of training as a Result like that of an aggregator, so that tables, worker studies and reports work on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ F8 = npt.NDArray[np.float64]
 
 
 def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Result:
-    """Posteriors of the training tasks given features and labels (features alone where there is no forecaster)."""
+    """Return the posteriors of the training tasks given features and labels, or features if there is no forecaster."""
     log_proba, posterior = (p.cpu() for p in sweep_both(fitted.model_, data, fitted._device()))
     crowd = cast("Crowd", data.crowd)
     counts = crowd.counts(posterior.double())
@@ -40,11 +40,11 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     order = fitted.tasks_.arg_sort().to_numpy()  # a Result's tasks are sorted
     q = posterior.double().numpy()[order]
     history = fitted.history_
-    # Given matrices are the result's own confusion; they are no number to write beside the others.
-    plain = {name: value for name, value in (fitted.params or {}).items() if name != "confusion"}
+    # Given matrices are the confusion of the result and no plain parameter value.
+    plain_params = {name: value for name, value in (fitted.params or {}).items() if name != "confusion"}
     return class_result(
         method=fitted.method,
-        params={**plain, "seed": fitted.seed, "epochs": len(history)},
+        params={**plain_params, "seed": fitted.seed, "epochs": len(history)},
         tasks=fitted.tasks_.gather(order),
         workers=votes.workers,
         classes=votes.classes,
@@ -68,30 +68,30 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
 
 
 def confusions(method: CrowdMethod, crowd: Crowd, posterior: Tensor) -> Tensor:
-    """Every worker's confusion as the method has it, or else as its posterior implies; who was unseen, the mean."""
-    heard = method.heard.sum(1).cpu() > 0
-    own, mean = method.confusion(), method.mean_confusion()
-    if own is None:  # without strangers' labels, whose matrices are then the crowd's too
-        found = expected_confusion(crowd.keep(heard[crowd.worker]), posterior)
+    """Return the confusion matrices of the method, or those implied by its posterior; the mean for unseen workers."""
+    has_labels = method.label_weight.sum(1).cpu() > 0
+    confusion, mean = method.confusion(), method.mean_confusion()
+    if confusion is None:  # without the labels of unseen workers, whose matrices are then the crowd's
+        expected = expected_confusion(crowd.keep(has_labels[crowd.worker]), posterior)
     else:
-        found = own.cpu().double()
-    return found if mean is None else torch.where(heard[:, None, None], found, mean.cpu().double())
+        expected = confusion.cpu().double()
+    return expected if mean is None else torch.where(has_labels[:, None, None], expected, mean.cpu().double())
 
 
 def task_scores(fitted: CrowdClassifier, crowd: Crowd, log_proba: Tensor) -> dict[str, F8]:
-    """What the method says of every task, those whose labels were kept aside included."""
+    """Return the method's scores of every task, including tasks with held-out labels."""
     method, history = cast("CrowdMethod", fitted.model_.method), fitted.history_
-    found = {name: values.cpu().double() for name, values in method.task_scores().items()}
-    if found and fitted.validation and not fitted.refit:
-        kept, aside = hold_out(crowd, fitted.validation, fitted.seed)
-        size = fitted.batch_size or method.defaults.batch_size or len(kept.labelled)
+    scores = {name: values.cpu().double() for name, values in method.task_scores().items()}
+    if scores and fitted.validation and not fitted.refit:
+        training, held_out = hold_out(crowd, fitted.validation, fitted.seed)
+        size = fitted.batch_size or method.defaults.batch_size or len(training.labelled)
         slow = [fitted.worker_lr, method.defaults.worker_lr, fitted.lr, method.defaults.lr]
-        share = float(aside.labelled.sum()) / float(kept.labelled.sum())
-        how = {
+        share = float(held_out.labelled.sum()) / float(training.labelled.sum())
+        options = {
             "epochs": history.best_epoch or len(history),
-            "batch_size": max(1, round(size * share)),  # as many steps an epoch as the others had
+            "batch_size": max(1, round(size * share)),  # as many steps per epoch as in training
             "lr": next(rate for rate in slow if rate is not None),
         }
-        for name, values in method.scores_aside(log_proba, aside, how).items():
-            found[name] = torch.where(aside.labelled, values.cpu().double(), found[name])
-    return {name: values.numpy() for name, values in found.items()}
+        for name, values in method.held_out_task_scores(log_proba, held_out, options).items():
+            scores[name] = torch.where(held_out.labelled, values.cpu().double(), scores[name])
+    return {name: values.numpy() for name, values in scores.items()}

@@ -1,10 +1,10 @@
-"""Choosing the epoch (and the method) without truth: labels of tasks kept aside, predicted by the classifier.
+"""Selection of the epoch (and the method) without truth, by the classifier's prediction of held-out labels.
 
     likelihood    mean over held-out labels of log sum_k p(k | x) confusion[worker, k, label]
-    information   mutual-information gain between p(. | x) and what the held-out labels say
+    information   mutual-information gain between p(. | x) and the evidence of the held-out labels
 
-The confusions come from the training labels and the method's own posterior by one rule for all methods, so that scores
-can be compared between epochs and between methods, those without confusion matrices included.
+The confusion matrices are computed from the training labels and the method's posterior by the same rule for all
+methods, so that scores are comparable between epochs and between methods, including those without confusion matrices.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ Kind = Literal["likelihood", "information"]
 AnyCrowd = TypeVar("AnyCrowd", bound=Rows)
 
 
-class HeldOut:
-    """A criterion for `train`: higher is better. `data` holds the training labels, `held` those kept aside."""
+class HeldOutCriterion:
+    """Selection criterion for `train`; higher is better. `data` holds the training labels, `held_out` the others."""
 
-    def __init__(self, data: CrowdData, held: Crowd, kind: Kind = "likelihood", device: torch.device | str = "cpu"):
+    def __init__(self, data: CrowdData, held_out: Crowd, kind: Kind = "likelihood", device: torch.device | str = "cpu"):
         if kind not in ("likelihood", "information"):
             raise ParameterError(f"criterion must be likelihood or information, got {kind!r}")
-        self.data, self.held, self.kind, self.device = data, held, kind, device
+        self.data, self.held_out, self.kind, self.device = data, held_out, kind, device
 
     def __call__(self, model: CrowdModel) -> float:
-        """Score of the model as it is."""
+        """Score the current model."""
         log_proba, posterior = (part.cpu() for part in sweep_both(model, self.data, self.device))
         log_confusion = expected_confusion(cast("Crowd", self.data.crowd), posterior).log()
-        return score(log_proba, log_confusion, self.held, self.kind)
+        return score(log_proba, log_confusion, self.held_out, self.kind)
 
 
-def score(log_proba: Tensor, log_confusion: Tensor, held: Crowd, kind: Kind = "likelihood") -> float:
-    """How well log_proba[task, class] predicts the held-out labels."""
+def score(log_proba: Tensor, log_confusion: Tensor, held_out: Crowd, kind: Kind = "likelihood") -> float:
+    """Score how well log_proba[task, class] predicts the held-out labels."""
     if kind == "likelihood":
-        said = log_proba[held.task] + log_confusion[held.worker, :, held.label]
-        return float((torch.logsumexp(said, 1) * held.weight).sum() / held.weight.sum())
-    on = held.labelled
-    k = held.n_classes
-    log_g = torch.log_softmax(held.evidence(log_confusion), 1)
-    return float(mutual_information_gain(log_proba[on], log_g[on], torch.full((k,), -float(np.log(k))), "kl"))
+        log_joint = log_proba[held_out.task] + log_confusion[held_out.worker, :, held_out.label]
+        return float((torch.logsumexp(log_joint, 1) * held_out.weight).sum() / held_out.weight.sum())
+    has_labels = held_out.labelled
+    k = held_out.n_classes
+    log_g = torch.log_softmax(held_out.evidence(log_confusion), 1)
+    return float(
+        mutual_information_gain(log_proba[has_labels], log_g[has_labels], torch.full((k,), -float(np.log(k))), "kl")
+    )

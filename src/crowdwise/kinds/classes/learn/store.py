@@ -1,4 +1,4 @@
-"""A trained classifier on disk: model.safetensors, classifier.json, and the Result beside it."""
+"""A trained classifier on disk: model.safetensors, classifier.json, and the Result."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ FILES = STORE.files
 
 
 def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False, votes: Annotations | None = None) -> None:
-    """Write a fitted classifier as a run, with its votes where they are given; never over one without `force`."""
-    own = {
+    """Write a fitted classifier as a run, with its votes if given; existing runs are overwritten only with `force`."""
+    facts = {
         "n_tasks": len(getattr(fitted, "tasks_", ())),
-        # Given matrices are in the state dict; everything else must be plain.
+        # Given matrices are in the state dict; all other parameters are plain values.
         "params": {name: value for name, value in (fitted.params or {}).items() if name != "confusion"},
     }
-    STORE.save(fitted, folder, own, votes, force=force)
+    STORE.save(fitted, folder, facts, votes, force=force)
 
 
 def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
-    """Read what `save` wrote."""
+    """Read a classifier written by `save`."""
     return STORE.load(folder, net, lambda stored: _assemble(stored, folder, net))
 
 
@@ -52,7 +52,7 @@ def _assemble(stored: Stored, folder: Path, net: nn.Module | None) -> CrowdClass
     facts, result = stored.facts, stored.result
     fitted = CrowdClassifier(net if net is not None else facts["net"], params=facts["params"],
                              **{name: facts[name] for name in STORE.plain})  # fmt: skip
-    fitted._method_class()  # an unknown name is said before anything is built
+    fitted._method_class()  # report an unknown name before anything is built
     fitted.result_, fitted.confusion_ = result, result.confusion
     fitted.classes_ = np.array(result.classes.to_list())
     fitted.class_names_, fitted.workers_, fitted.tasks_ = result.classes, result.workers, stored.rows

@@ -1,4 +1,4 @@
-"""Tables with a row for every worker: gathered for the workers of a batch only, and confusion matrices on top."""
+"""Confusion matrices of all workers as parameters, of which only those of a batch's workers are gathered."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Start = Literal["eye", "tanno", "votes", "dawid_skene"]
 
 
 class ConfusionTable(nn.Module):
-    """A confusion matrix per worker, rows on the simplex.
+    """Trainable confusion matrices of all workers.
 
-    `form="softmax"` takes row-wise softmax of free numbers, "softplus" normalises softplus of them (Tanno et al.).
-    Methods with a regulariser on all workers say `sparse=False`.
+    `form="softmax"` is a row-wise softmax of free parameters, "softplus" normalises their softplus (Tanno et al.).
+    Methods with a regulariser on all workers use `sparse=False`.
     """
 
     def __init__(self, logits: Tensor, *, form: Literal["softmax", "softplus"] = "softmax", sparse: bool | None = None):
@@ -34,11 +34,11 @@ class ConfusionTable(nn.Module):
         self.table = WorkerTable(logits, sparse=sparse)
 
     def log_of(self, workers: Tensor) -> Tensor:
-        """Log confusion of these workers: worker, true, observed."""
+        """Log confusion matrices of these workers [worker, true, observed]."""
         return self._log(self.table.rows(workers))
 
     def log_all(self) -> Tensor:
-        """Log confusion of every worker."""
+        """Log confusion matrices of all workers."""
         return self._log(self.table.all())
 
     def _log(self, logits: Tensor) -> Tensor:
@@ -48,35 +48,35 @@ class ConfusionTable(nn.Module):
         return positive.log() - positive.sum(2, keepdim=True).log()
 
     def log_likelihood(self, log_proba: Tensor, batch: CrowdBatch) -> Tensor:
-        """log sum_k p(k | x) confusion[worker, k, label] of every label: A."""
-        found, at = batch.present
-        logits = self.table.rows(found)  # worker, true, observed
-        # Only the observed columns are normalised: most numbers of a matrix are needed for its row sums alone.
+        """Return log sum_k p(k | x) confusion[worker, k, label] for every label: A."""
+        workers, at = batch.present
+        logits = self.table.rows(workers)  # worker, true, observed
+        # Only the observed columns are normalised: most entries of a matrix are needed for its row sums only.
         if self.form == "softmax":
-            said, total = batch.said(logits), torch.logsumexp(logits, dim=2)
+            columns, total = batch.label_columns(logits), torch.logsumexp(logits, dim=2)
         else:
             positive = F.softplus(logits) + 1e-10
-            said, total = batch.said(positive).log(), positive.sum(2).log()
-        log_said = said - total.index_select(0, at)  # label, true
-        return torch.logsumexp(log_proba.index_select(0, batch.row) + log_said, dim=1)
+            columns, total = batch.label_columns(positive).log(), positive.sum(2).log()
+        log_likelihood = columns - total.index_select(0, at)  # label, true
+        return torch.logsumexp(log_proba.index_select(0, batch.row) + log_likelihood, dim=1)
 
 
-def said_log_mean(belief: Tensor, batch: CrowdBatch) -> Tensor:
-    """E log confusion[worker, :, label] of every label under Dirichlet beliefs[worker, true, observed]: A, K."""
-    found, at = batch.present
-    rows = belief.index_select(0, found)
-    if rows.shape[2] * len(found) <= len(at):
-        return batch.said(log_mean(rows))
-    # Many workers, few labels of each: most columns of a matrix are needed for its row sums alone.
-    return torch.digamma(batch.said(rows)) - torch.digamma(rows.sum(2)).index_select(0, at)
+def expected_log_likelihood(belief: Tensor, batch: CrowdBatch) -> Tensor:
+    """Return E log confusion[worker, :, label] of every label under Dirichlet beliefs[worker, true, observed]: A, K."""
+    workers, at = batch.present
+    rows = belief.index_select(0, workers)
+    if rows.shape[2] * len(workers) <= len(at):
+        return batch.label_columns(log_mean(rows))
+    # Many workers with few labels: most columns of a matrix are needed for its row sums only.
+    return torch.digamma(batch.label_columns(rows)) - torch.digamma(rows.sum(2)).index_select(0, at)
 
 
 def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str = "softmax") -> Tensor:
-    """Where confusion matrices begin: worker, true, observed.
+    """Return the initial logits of the confusion matrices [worker, true, observed].
 
-    "eye": scale × identity (softmax of it has diagonal .23 for ten classes at scale 1, .9996 at 10); "tanno": 6·I - 5
-    for softplus, diagonal .956 for ten classes; "votes": log of the confusions against the majority; "dawid_skene":
-    log of Dawid & Skene's. The last two look at the labels.
+    "eye": scale × identity (its softmax has diagonal .23 for ten classes at scale 1, .9996 at 10); "tanno": 6·I - 5
+    for softplus, diagonal .956 for ten classes; "votes": log of the confusion matrices against the majority vote;
+    "dawid_skene": log of those of Dawid & Skene. The last two depend on the labels.
     """
     k = crowd.n_classes
     eye = torch.eye(k).expand(crowd.n_workers, k, k)
@@ -94,17 +94,17 @@ def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str
 
 
 def vote_confusion(crowd: Crowd, smoothing: float = 1e-2) -> Tensor:
-    """Confusion of each worker against the soft majority vote, floored and normalised: worker, true, observed."""
+    """Confusion of each worker against the soft majority vote, smoothed and normalised [worker, true, observed]."""
     counts = crowd.counts(crowd.soft_majority)
     share = counts / counts.sum(2, keepdim=True).clamp_min(1e-12) + smoothing
     return share / share.sum(2, keepdim=True)
 
 
 def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -> Tensor:
-    """Confusion of each worker under posterior[task, class], shrunk to the crowd's: worker, true, observed.
+    """Confusion of each worker under posterior[task, class], shrunk to the crowd's [worker, true, observed].
 
-    `strength` × sqrt(K) pseudo-counts a row follow the whole crowd's mistakes, so that a worker with few labels
-    is taken for an average one.
+    `strength` × sqrt(K) pseudo-counts per row are distributed as the labels of the whole crowd, so that a worker with
+    few labels is treated as an average one.
     """
     counts = crowd.counts(posterior)
     pooled = counts.sum(0) + 0.1
@@ -114,14 +114,14 @@ def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -
 
 
 def dawid_skene(crowd: Crowd, *, max_iter: int = 50, tol: float = 1e-4) -> Result:
-    """What the labels alone say."""
+    """Fit Dawid & Skene to the labels alone."""
     from ..methods.confusion.matrices import DawidSkene
 
     return DawidSkene(max_iter=max_iter, tol=tol).fit(annotations_of(crowd))
 
 
 def annotations_of(crowd: Crowd) -> Annotations:
-    """The crowd as Annotations, with codes for names."""
+    """Return the crowd as Annotations, with codes as names."""
     return Annotations.from_arrays(
         crowd.task.numpy(), crowd.worker.numpy(), crowd.label.numpy(), weight=crowd.weight.numpy().astype(float),
         tasks=range(crowd.n_tasks), workers=range(crowd.n_workers), classes=range(crowd.n_classes), duplicates="keep",
@@ -129,11 +129,11 @@ def annotations_of(crowd: Crowd) -> Annotations:
 
 
 # ----------------------------------------------------------------
-# Targets for a classifier that takes the votes at their word.
+# Targets of a classifier that is trained on the votes directly.
 
 
 def vote_targets(batch: CrowdBatch, n_classes: int, targets: Literal["soft", "hard"]) -> Tensor:
-    """Shares of the votes, or equal shares of the classes that lead ("hard"): B, K. Zero for a task without labels."""
+    """Vote shares, or equal shares of the leading classes ("hard"): B, K. Zero for tasks without labels."""
     votes = batch.votes(n_classes)
     if targets == "hard":
         votes = ((votes == votes.amax(1, keepdim=True)) & (votes > 0)).to(votes.dtype)

@@ -1,4 +1,4 @@
-"""What the crowd said, in whichever form it came: Annotations, or a wide matrix as scikit-learn's users have it."""
+"""Conversion of the target of `fit`: Annotations, or a wide matrix as used with scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..annotations import Annotations
 
 
 def annotations_for(y: Any, tasks: Any, n: int) -> tuple[Annotations, pl.Series]:
-    """Annotations and the names of the features' rows."""
+    """Return the target as annotations, and the names of the rows of the features."""
     if isinstance(y, Annotations):
         names = y.tasks if tasks is None else as_series(tasks, "task")
         if tasks is None and len(names) != n:
             raise DataError(
-                f"there are {n:,} rows of features for {len(names):,} tasks; say with tasks= which row is which"
+                f"there are {n:,} rows of features for {len(names):,} tasks; pass the names of the rows as tasks="
             )
     else:
         names = pl.Series("task", np.arange(n) if tasks is None else tasks)
@@ -30,26 +30,26 @@ def annotations_for(y: Any, tasks: Any, n: int) -> tuple[Annotations, pl.Series]
 
 
 def _from_matrix(y: Any, names: pl.Series, n: int) -> Annotations:
-    """A wide matrix, one column a worker (missing: nan, None or -1), or one label a row and none missing."""
+    """Convert a wide matrix with one column per worker (missing: nan, None or -1), or one label per row."""
     if y is None:
         raise FeatureError(
-            "CrowdClassifier requires y to be passed, but the target y is None; give what the crowd said"
+            "CrowdClassifier requires y to be passed, but the target y is None; pass the labels of the crowd"
         )
     matrix = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if matrix.ndim not in (1, 2) or len(matrix) != n:
-        raise FeatureError(f"y has shape {matrix.shape} and X has {n:,} rows; one row a task is needed")
+        raise FeatureError(f"y has shape {matrix.shape} and X has {n:,} rows; one row per task is required")
     if len(names) != n:
         raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
     wide = matrix.ndim == 2
     if matrix.dtype.kind == "f":
-        said = matrix[np.isfinite(matrix)]
-        if len(said) < matrix.size and (not wide or np.isinf(matrix).any()):
+        values = matrix[np.isfinite(matrix)]
+        if len(values) < matrix.size and (not wide or np.isinf(matrix).any()):
             raise FeatureError(
-                "y contains NaN or infinity; a missing label is nan only in a matrix, one column a worker"
+                "y contains NaN or infinity; nan stands for a missing label only in a matrix with one column per worker"
             )
-        if (said != np.round(said)).any():
+        if (values != np.round(values)).any():
             raise FeatureError(
-                f"Unknown label type: continuous, such as {said[said != np.round(said)][0]:g}; y names classes"
+                f"Unknown label type: continuous, such as {values[values != np.round(values)][0]:g}; y names classes"
             )
     numbers = matrix.dtype.kind in "if"
     return Annotations.from_matrix(

@@ -1,1 +1,1 @@
-"""Maths."""
+"""Numerical building blocks of the methods for classes."""

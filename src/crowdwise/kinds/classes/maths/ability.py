@@ -2,8 +2,9 @@
 
     P(y_iw = z_i) = sigma(s),  s = ability[w] · exp(easiness[i]),  every wrong label (1 - sigma) / (K - 1)
 
-As log sigma(s) - log sigma(-s) = s, a vote adds s + log(K - 1) to the score of its label and log sigma(-s) to the
-task's constant. With delta = posterior of the label, the derivative by s is delta - sigma(s): no sum over classes.
+Because log sigma(s) - log sigma(-s) = s, a vote adds s + log(K - 1) to the score of its label and log sigma(-s) to the
+task's constant. With delta = posterior of the label, the derivative with respect to s is delta - sigma(s), without a
+sum over classes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from ....em.rows import LabelRows
 from ....stats.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]
-# Rows from which the compiled kernel pays for its import.
+# Number of rows from which the compiled kernel pays for its import.
 COMPILED_FROM = 50_000
 
 
 @dataclass(frozen=True)
 class Slope:
-    """Posterior and log-likelihood with its derivatives by ability[worker] and easiness[task].
+    """Posterior and log-likelihood, with its derivatives with respect to ability[worker] and easiness[task].
 
-    The bends are minus the second derivatives, had the truth been seen (Fisher information).
+    The bends are minus the second derivatives of the complete-data log-likelihood (Fisher information).
     """
 
     posterior: F8
@@ -43,7 +44,7 @@ def ability_pass(
     gold: npt.NDArray[np.int32] | None = None,
     compiled: bool | None = None,
 ) -> Slope:
-    """One pass over the rows; gold[task] is a class, or n_classes where the truth is not known."""
+    """Make one pass over the rows; gold[task] is a class, or n_classes for a task without gold."""
     if votes.n_classes == 1:
         flat = [np.zeros_like(x) for x in (ability, easiness, ability, easiness)]
         return Slope(np.ones((votes.n_tasks, 1)), 0.0, *flat)
@@ -74,8 +75,8 @@ def _compiled(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.
 def _plain(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
     n, k = votes.n_tasks, votes.n_classes
     ease = np.exp(easiness)[votes.task]
-    mine = ability[votes.worker]
-    s = mine * ease
+    row_ability = ability[votes.worker]
+    s = row_ability * ease
     w = np.ones(len(s)) if votes.weight is None else votes.weight
     others = float(np.log(k - 1))
     small = np.exp(-np.abs(s))
@@ -85,18 +86,18 @@ def _plain(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int
     score = np.bincount(flat, weights=w * (s + others), minlength=n * k).astype(np.float64).reshape(n, k)
     posterior, norm = normalise_rows(score)
     if gold is not None:
-        known = np.flatnonzero(gold < k)
-        norm[known] = score[known, gold[known]]
-        posterior[known] = np.eye(k)[gold[known]]
-    pull = w * (posterior[votes.task, votes.label] - sigma) * ease
+        is_gold = np.flatnonzero(gold < k)
+        norm[is_gold] = score[is_gold, gold[is_gold]]
+        posterior[is_gold] = np.eye(k)[gold[is_gold]]
+    gradient = w * (posterior[votes.task, votes.label] - sigma) * ease
     bend = w * sigma * (1 - sigma) * ease**2
     slopes = [
         np.bincount(codes, weights=rows, minlength=size).astype(np.float64)
         for codes, rows, size in (
-            (votes.worker, pull, len(ability)),
-            (votes.task, pull * mine, n),
+            (votes.worker, gradient, len(ability)),
+            (votes.task, gradient * row_ability, n),
             (votes.worker, bend, len(ability)),
-            (votes.task, bend * mine**2, n),
+            (votes.task, bend * row_ability**2, n),
         )
     ]
     return Slope(posterior, float(constant + norm.sum() - n * np.log(k)), *slopes)

@@ -1,4 +1,4 @@
-"""The ability × easiness pass in numba: one loop over task-sorted rows (the maths: ability.py)."""
+"""Ability × easiness pass in numba: one loop over task-sorted rows (see ability.py for the maths)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numba import njit
 def sweep(
     offset, worker, label, weight, gold, ability, easiness, q, by_ability, by_easiness, ability_bend, easiness_bend
 ):
-    """Posterior into q, derivatives and bends into the last four; returns the log-likelihood."""
+    """Write the posterior to q, derivatives and bends to the last four arrays; return the log-likelihood."""
     K = q.shape[1]
     others = log(K - 1.0)
     total = -q.shape[0] * log(float(K))
@@ -52,20 +52,20 @@ def sweep(
             total += top + log(norm)
             for k in range(K):
                 score[k] /= norm
-        pull = 0.0
-        bend = 0.0
+        task_gradient = 0.0
+        task_bend = 0.0
         for e in range(first, last):
             w = weight[e] if weight.size else 1.0
             p = sigma[e - first]
-            mine = ability[worker[e]]
+            worker_ability = ability[worker[e]]
             g = w * (score[label[e]] - p) * ease
             h = w * p * (1.0 - p) * ease * ease
             by_ability[worker[e]] += g
             ability_bend[worker[e]] += h
-            pull += g * mine
-            bend += h * mine * mine
-        by_easiness[i] = pull
-        easiness_bend[i] = bend
+            task_gradient += g * worker_ability
+            task_bend += h * worker_ability * worker_ability
+        by_easiness[i] = task_gradient
+        easiness_bend[i] = task_bend
     return total
 
 

@@ -1,18 +1,18 @@
-"""Groups of workers who repeat each other's labels, found by their excess agreement on doubtful labels.
+"""Groups of workers who copy each other's labels, detected by excess agreement on doubtful labels.
 
-For two labels a, b of one task by different workers, the posterior without b's label and b's own confusion matrix
-predict how likely b is to say what a said. The difference between agreement and this probability, weighted by how
-doubtful a's label is without b, is summed over the tasks that two workers share:
+For two labels a, b of one task by different workers, the posterior without b's label and b's confusion matrix give the
+probability e that b agrees with a. The difference between observed agreement and e, weighted by how doubtful a's label
+is without b, is summed over the tasks that two workers share:
 
     excess = sum u (agree - e),  variance = sum u² e (1 - e),  largest = sum u (1 - e),  u = 1 - P(a's label is right)
 
-Two good workers agree because both are right, which e already says; two copies agree on what nobody else says. A single
-pair shares few tasks, so groups are read off the leading eigenvector of the matrix of standardised excesses. A group
-counts where its eigenvalue is far above that of noise, its excess is significant, and it is most of the largest excess
-that is possible. Significant is an excess of Z_SCORE standard deviations. Where few agreements are expected at all, two
-by chance are many standard deviations, so Bernstein's inequality, which allows for single large terms, must hold too:
-excess² >= BERNSTEIN² · (variance + excess / 3), where independent errors reach it with probability exp(-BERNSTEIN² / 2)
-at most.
+Two good workers agree because both are right, and e accounts for that; two copies agree on labels that nobody else
+gives. A single pair shares few tasks, so groups are read off the leading eigenvector of the matrix of standardised
+excesses. A group is reported if its eigenvalue is far above that of noise, its excess is significant, and the excess is
+most of the largest one possible. Significant means Z_SCORE standard deviations. Where few agreements are expected at
+all, two by chance are many standard deviations, so Bernstein's inequality, which allows for single large terms, must
+hold too: excess² >= BERNSTEIN² · (variance + excess / 3); independent errors reach this with probability
+exp(-BERNSTEIN² / 2) at most.
 """
 
 from __future__ import annotations
@@ -26,34 +26,37 @@ from scipy.linalg import eigh
 from ....em.kernels import Workspace, shared_pool
 from ....em.loop import Additive
 from ....stats.logspace import normalise_rows, segment_sum
-from .leave_out import FLOOR, LeaveOutTables, OwnVotes
+from .leave_out import FLOOR, LeaveOutTables, SameWorkerVotes
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 
-# Only so many of the busiest workers are compared, and about so many ordered pairs of labels × classes are looked at.
+# Limits: busiest workers that are compared, and ordered pairs of labels × classes that are examined (approximate).
 MOST_WORKERS, MOST_PAIRS = 400, 20_000_000
-# Pseudo-labels with which a worker's confusion shrinks to the pooled one.
+# Pseudo-labels that shrink a worker's confusion matrix to the pooled one.
 STRENGTH = 2.0
-# A group counts from this multiple of the noise's eigenvalue, these z-scores and this share of the largest excess.
+# Thresholds of a group: multiple of the noise eigenvalue, z-scores, and share of the largest excess.
 EIGENVALUE, Z_SCORE, BERNSTEIN, SHARE = 1.3, 6.0, 4.5, 0.6
-# A group is a minority: one that gave more of the labels would be the crowd itself.
+# A group must be a minority: largest share of all labels that it may have given.
 LARGEST = 0.4
 MOST_GROUPS = 5
-# Added to the variance of a pair: few shared tasks must not make a pair stand out.
+# Added to the variance of a pair, so that a pair with few shared tasks does not stand out.
 _STEADY = 0.05
 
 
 @dataclass(frozen=True)
 class PairSums(Additive):
-    """table[sum, worker, worker] over the compared workers; the sums are excess, variance, largest possible excess and
-    number of shared labels."""
+    """table[sum, worker, worker] over the compared workers: excess, variance, largest possible excess and number of
+    shared labels."""
 
     table: F8
 
 
 def compared_workers(labels: F8, most: int = MOST_WORKERS) -> I4:
-    """place[worker] among the compared workers, -1 for the others; equally busy workers are in or out together."""
+    """Return place[worker] among the compared workers, -1 for the others.
+
+    Workers with the same number of labels are either all compared or all left out.
+    """
     n = np.asarray(labels)
     chosen = n >= 2
     if int(chosen.sum()) > most:
@@ -64,7 +67,7 @@ def compared_workers(labels: F8, most: int = MOST_WORKERS) -> I4:
 
 
 def pair_sums(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, step: int = 1) -> PairSums:
-    """The sums over the tasks of a part; of every `step` tasks one is looked at."""
+    """Sums over the tasks of a part, using one in every `step` tasks."""
     m = int(place.max(initial=-1)) + 1
     rows = space.shard
     compared = np.bincount(rows.task, weights=place[rows.worker] >= 0, minlength=rows.n_tasks)
@@ -78,10 +81,10 @@ def pair_sums(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, step: 
         gold = np.empty(0, dtype=np.int32) if space.gold is None else space.gold
         longest = int(rows.labels_per_task.max(initial=0))
         q = np.ascontiguousarray(q)
-        own = OwnVotes.of(rows, q)
+        own_votes = SameWorkerVotes.of(rows, q)
         jobs = [
             (
-                rows.task_offsets, rows.worker, rows.label, weight, own.weight, own.same, q, tables.counts,
+                rows.task_offsets, rows.worker, rows.label, weight, own_votes.weight, own_votes.same, q, tables.counts,
                 tables.total, tables.pooled, tables.log_prior, STRENGTH, gold, place, chosen, outs[i], longest, lo, hi,
             )
             for i, (lo, hi) in enumerate(chunks)
@@ -99,16 +102,18 @@ def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: n
     rows, k = space.shard, q.shape[1]
     task, worker, label = rows.task.astype(np.int64), rows.worker, rows.label
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    own = OwnVotes.of(rows, q)
-    same, whole = own.same[:, None] * q[task], own.weight[:, None] * q[task]
+    own_votes = SameWorkerVotes.of(rows, q)
+    same, own_weight = own_votes.same[:, None] * q[task], own_votes.weight[:, None] * q[task]
     counts = tables.counts.reshape(-1, k)
-    theta = (counts[rows.cell] - same + STRENGTH * tables.pooled[label]) / (tables.total[worker] - whole + STRENGTH)
+    theta = (counts[rows.cell] - same + STRENGTH * tables.pooled[label]) / (
+        tables.total[worker] - own_weight + STRENGTH
+    )
     log = np.log(np.maximum(theta, FLOOR)) * weight[:, None]
     score = segment_sum(log, rows.task_offsets)
     p = normalise_rows(score[task] - log + tables.log_prior)[0]
     if space.gold is not None:
-        known = space.gold[task] < k
-        p[known] = np.eye(k)[space.gold[task[known]]]
+        is_gold = space.gold[task] < k
+        p[is_gold] = np.eye(k)[space.gold[task[is_gold]]]
     n = rows.labels_per_task
     several = np.where(chosen, n, 1)[task] - 1
     first = np.repeat(np.arange(len(rows)), several)
@@ -120,7 +125,7 @@ def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: n
     agree = label[a] == label[b]
     cell = worker[b].astype(np.int64) * k + label[a]
     theta = (counts[cell] - same[b] * agree[:, None] + STRENGTH * tables.pooled[label[a]]) / (
-        tables.total[worker[b]] - whole[b] + STRENGTH
+        tables.total[worker[b]] - own_weight[b] + STRENGTH
     )
     expected = np.clip((p[b] * theta).sum(axis=1), 0.0, 1.0)
     doubt = 1 - p[b, label[a]]
@@ -131,32 +136,32 @@ def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: n
 
 
 def groups_of(sums: PairSums, labels: F8) -> list[npt.NDArray[np.int64]]:
-    """Groups among the compared workers, who gave so many labels[worker]; the strongest first."""
+    """Return groups among the compared workers, strongest first; labels[worker] is the number of labels given."""
     out: list[npt.NDArray[np.int64]] = []
-    left = np.arange(len(labels))
-    everything = max(float(labels.sum()), 1.0)
-    while len(left) >= 3 and len(out) < MOST_GROUPS:
-        excess, variance, largest, shared = sums.table[:, left[:, None], left[None, :]]
-        met = (shared >= 2) & ~np.eye(len(left), dtype=bool)
-        if not met.any():
+    remaining = np.arange(len(labels))
+    n_labels = max(float(labels.sum()), 1.0)
+    while len(remaining) >= 3 and len(out) < MOST_GROUPS:
+        excess, variance, largest, shared = sums.table[:, remaining[:, None], remaining[None, :]]
+        comparable = (shared >= 2) & ~np.eye(len(remaining), dtype=bool)
+        if not comparable.any():
             break
-        z = np.where(met, excess / np.sqrt(variance + _STEADY), 0.0)
+        z = np.where(comparable, excess / np.sqrt(variance + _STEADY), 0.0)
         value, vector = eigh(z, subset_by_index=[len(z) - 1, len(z) - 1])
         leading = vector[:, 0] * np.sign(vector[np.abs(vector[:, 0]).argmax(), 0])
         group = np.flatnonzero(leading > 0.5 * leading.max())
         inside = np.ix_(group, group)
-        total = float(np.where(met, excess, 0.0)[inside].sum() / 2)
-        noise_variance = float(np.where(met, variance, 0.0)[inside].sum() / 2)
-        share = total / max(float(np.where(met, largest, 0.0)[inside].sum() / 2), 1e-9)
-        noise = 2 * np.sqrt(met.sum() / len(left))
-        counts = (
+        total = float(np.where(comparable, excess, 0.0)[inside].sum() / 2)
+        noise_variance = float(np.where(comparable, variance, 0.0)[inside].sum() / 2)
+        share = total / max(float(np.where(comparable, largest, 0.0)[inside].sum() / 2), 1e-9)
+        noise = 2 * np.sqrt(comparable.sum() / len(remaining))
+        is_group = (
             len(group) >= 2 and value[0] >= EIGENVALUE * noise and share >= SHARE
             and total > 0 and total**2 >= Z_SCORE**2 * noise_variance
             and total**2 >= BERNSTEIN**2 * (noise_variance + total / 3)
-            and labels[left[group]].sum() <= LARGEST * everything
+            and labels[remaining[group]].sum() <= LARGEST * n_labels
         )  # fmt: skip
-        if not counts:
+        if not is_group:
             break
-        out.append(left[group])
-        left = np.delete(left, group)
+        out.append(remaining[group])
+        remaining = np.delete(remaining, group)
     return out

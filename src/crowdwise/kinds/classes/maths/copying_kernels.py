@@ -1,4 +1,4 @@
-"""Excess agreement of pairs of workers, in numba; kinds/classes/maths/copying.py says what is computed."""
+"""Excess agreement of pairs of workers in numba (see kinds/classes/maths/copying.py for the maths)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pairs_kernel(
     offset, worker, label, weight, own_weight, own_same, q, counts, total, pooled, log_prior, strength, gold, place,
     chosen, out, longest, lo, hi,
 ):  # fmt: skip
-    """Add to out[sum, first worker, second worker] over the chosen tasks lo to hi."""
+    """Add the sums of the chosen tasks lo to hi to out[sum, first worker, second worker]."""
     K = log_prior.size
     logs = np.empty((longest, K))
     p = np.empty((longest, K))
@@ -27,14 +27,14 @@ def pairs_kernel(
         for k in range(K):
             score[k] = 0.0
         for e in range(first, last):
-            w, given = worker[e], label[e]
+            w, observed = worker[e], label[e]
             wt = weight[e] if weight.size else 1.0
             for k in range(K):
-                theta = counts[w, given, k] - own_same[e] * q[i, k] + strength * pooled[given, k]
+                theta = counts[w, observed, k] - own_same[e] * q[i, k] + strength * pooled[observed, k]
                 theta /= total[w, k] - own_weight[e] * q[i, k] + strength
                 logs[e - first, k] = wt * log(max(theta, _FLOOR))
                 score[k] += logs[e - first, k]
-        known = gold.size > 0 and gold[i] < K
+        is_gold = gold.size > 0 and gold[i] < K
         for e in range(first, last):
             r = e - first
             top = -np.inf
@@ -47,7 +47,7 @@ def pairs_kernel(
                 norm += p[r, k]
             for k in range(K):
                 p[r, k] = p[r, k] / norm
-                if known:
+                if is_gold:
                     p[r, k] = 1.0 if gold[i] == k else 0.0
         for b in range(first, last):
             w = worker[b]
@@ -58,15 +58,15 @@ def pairs_kernel(
                 v = worker[a]
                 if v == w or place[v] < 0:
                     continue
-                given = label[a]
-                agree = 1.0 if given == label[b] else 0.0
+                observed = label[a]
+                agree = 1.0 if observed == label[b] else 0.0
                 expected = 0.0
                 for k in range(K):
-                    theta = counts[w, given, k] - own_same[b] * agree * q[i, k] + strength * pooled[given, k]
+                    theta = counts[w, observed, k] - own_same[b] * agree * q[i, k] + strength * pooled[observed, k]
                     theta /= total[w, k] - own_weight[b] * q[i, k] + strength
                     expected += p[b - first, k] * theta
                 expected = min(max(expected, 0.0), 1.0)
-                doubt = 1.0 - p[b - first, given]
+                doubt = 1.0 - p[b - first, observed]
                 pair = 0.5 * wt * (weight[a] if weight.size else 1.0)
                 out[0, place[v], place[w]] += pair * doubt * (agree - expected)
                 out[1, place[v], place[w]] += pair * doubt * doubt * expected * (1.0 - expected)

@@ -1,8 +1,8 @@
-"""The mean field of a Potts model on a graph of tasks, centred so that it does not pull all into one class.
+"""Mean field of a Potts model on a graph of tasks, centred so that it does not pull all tasks into one class.
 
     q[n] ∝ exp(log p[n] + strength · (Σ_neighbours weight · q[neighbour] - degree[n] · mean q))
 
-Without the second term a graph that is not clean drives every task into the largest class.
+Without the second term, a graph with noisy links drives every task into the largest class.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 F8 = npt.NDArray[np.float64]
-# Half of the old belief stays in each sweep, so that neighbours cannot swap classes for ever.
+# Share of the old posterior kept in each sweep, so that neighbours do not swap classes forever.
 DAMPING = 0.5
 
 
 class Graph:
-    """Links of n nodes with weights, both ways."""
+    """Undirected weighted links of n nodes."""
 
     def __init__(self, one: npt.NDArray[Any], two: npt.NDArray[Any], weight: F8, n: int) -> None:
         rows, columns = np.concatenate([one, two]), np.concatenate([two, one])
@@ -31,8 +31,8 @@ class Graph:
         return np.asarray(self.table @ q - self.degree[:, None] * mean)
 
 
-def settle(graph: Graph, log_p: F8, q: F8, strength: float, sweeps: int) -> F8:
-    """q after some sweeps of the mean field, from q."""
+def mean_field(graph: Graph, log_p: F8, q: F8, strength: float, sweeps: int) -> F8:
+    """Return q after some sweeps of the mean field, starting at q."""
     for _ in range(sweeps):
         new = softmax(log_p + strength * graph.field(q, q.mean(axis=0)))
         q = DAMPING * q + (1 - DAMPING) * new
@@ -40,19 +40,19 @@ def settle(graph: Graph, log_p: F8, q: F8, strength: float, sweeps: int) -> F8:
 
 
 def softmax(x: F8) -> F8:
-    """Rows as shares."""
+    """Softmax of each row."""
     x = np.exp(x - x.max(axis=1, keepdims=True))
     return np.asarray(x / x.sum(axis=1, keepdims=True))
 
 
-# ---------------------------------------------------------------- Which tasks are alike by their features
+# ---------------------------------------------------------------- Neighbours of tasks by their features
 
-# Pairs whose closeness is held at a time: 128 MB.
+# Pairs whose similarity is held in memory at a time: 128 MB.
 _CELLS = 16_000_000
 
 
 def neighbours(features: npt.NDArray[Any], k: int = 10) -> npt.NDArray[np.int64]:
-    """found[row, k]: the rows whose features go with this row's most closely, by the cosine of standardised columns."""
+    """Return the k nearest rows [row, k] by the cosine of the standardised columns of their features."""
     x = np.asarray(features, dtype=np.float64)
     x = x.reshape(len(x), -1)
     spread = x.std(axis=0)

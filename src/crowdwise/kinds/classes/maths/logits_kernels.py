@@ -1,4 +1,4 @@
-"""The pass under worker and task logits in numba; see kinds/classes/maths/minimax.py, which says what it computes."""
+"""Pass over labels under worker and task logits in numba (see kinds/classes/maths/minimax.py for the maths)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep(offset, who, label, weight, worker, task, gold, given, q, slope, bend, task_slope, task_bend, p):
-    """Fills q and the tasks' gradients, adds to the workers'; returns the log-likelihood.
+def sweep(offset, worker_of, label, weight, worker, task, gold, target, q, slope, bend, task_slope, task_bend, p):
+    """Fill q and the gradients of tasks, add to those of workers; return the log-likelihood.
 
-    `task`, `given`, `gold` and `weight` are empty where there are none; p[label of a task, true, observed] is room.
+    `task`, `target` (a given posterior), `gold` and `weight` are empty if there are none; p[label of a task, true,
+    observed] is a buffer.
     """
     K = q.shape[1]
     logs, none = np.empty(K), np.empty((0, 0))
@@ -22,23 +23,23 @@ def sweep(offset, who, label, weight, worker, task, gold, given, q, slope, bend,
         s[:] = -log(K)
         for e in range(offset[i], offset[i + 1]):
             w = weight[e] if weight.size else 1.0
-            _softmax(worker[who[e]], task[i] if task.size else none, label[e], p[e - offset[i]], logs)
+            _softmax(worker[worker_of[e]], task[i] if task.size else none, label[e], p[e - offset[i]], logs)
             for k in range(K):
                 s[k] += w * logs[k]
-        total += _judge(s, gold[i] if gold.size else K, given[i] if given.size else logs[:0])
+        total += _task_posterior(s, gold[i] if gold.size else K, target[i] if target.size else logs[:0])
         for e in range(offset[i], offset[i + 1]):
             w = weight[e] if weight.size else 1.0
-            here, up, down = p[e - offset[i]], slope[who[e]], bend[who[e]]
+            probability, gradient, curvature = p[e - offset[i]], slope[worker_of[e]], bend[worker_of[e]]
             for k in range(K):
                 share = w * s[k]
-                up[k, label[e]] += share
+                gradient[k, label[e]] += share
                 if task.size:
                     task_slope[i, k, label[e]] += share
                 for c in range(K):
-                    expected = share * here[k, c]
-                    curve = expected - expected * here[k, c]
-                    up[k, c] -= expected
-                    down[k, c] += curve
+                    expected = share * probability[k, c]
+                    curve = expected - expected * probability[k, c]
+                    gradient[k, c] -= expected
+                    curvature[k, c] += curve
                     if task.size:
                         task_slope[i, k, c] -= expected
                         task_bend[i, k, c] += curve
@@ -46,15 +47,15 @@ def sweep(offset, who, label, weight, worker, task, gold, given, q, slope, bend,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _softmax(own, extra, said, p, logs):
-    """p[true, observed] of one label, and the log-probability of what was said under each true class."""
+def _softmax(worker, task, observed, p, logs):
+    """Compute p[true, observed] of one label, and the log-probability of the observed label given each true class."""
     K = logs.size
     for k in range(K):
         top = -np.inf
         for c in range(K):
-            p[k, c] = own[k, c] + extra[k, c] if extra.size else own[k, c]
+            p[k, c] = worker[k, c] + task[k, c] if task.size else worker[k, c]
             top = max(top, p[k, c])
-        logs[k] = p[k, said] - top
+        logs[k] = p[k, observed] - top
         norm = 0.0
         for c in range(K):
             p[k, c] = exp(p[k, c] - top)
@@ -65,14 +66,14 @@ def _softmax(own, extra, said, p, logs):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _judge(s, gold, given):
-    """Turns the scores of a task into its posterior (the one given, or gold's), and returns the task's value."""
+def _task_posterior(s, gold, target):
+    """Turn the scores of a task into its posterior (or the given target, or gold), and return the task's value."""
     K = s.size
-    if given.size:
+    if target.size:
         value = 0.0
         for k in range(K):
-            value += given[k] * s[k]
-            s[k] = given[k]
+            value += target[k] * s[k]
+            s[k] = target[k]
         return value
     if gold < K:
         value = s[gold]

@@ -2,7 +2,7 @@
 
     lw[e, k] = log sum_s weight_s theta_s[k, y_e] exp(T[u, s] - G[e, s]),   G[e, s] = log sum_k theta_s[k, y_e] m_e[k]
 
-m_e is what the task tells the worker, lw_e what the worker tells the task, T the sum of G over the worker's edges.
+m_e is the message from task to worker, lw_e that from worker to task, T the sum of G over the worker's edges.
 A prior over confusion matrices is a handful of nodes theta_s [s, true, observed] with log weights: quadrature nodes
 (exact for Beta priors), samples, or the points of a discrete prior.
 Liu, Peng & Ihler (2012), NeurIPS 25; the form with nodes is eq. 42 of Kim, Cho, Kim & Ok (2022), AISTATS.
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
-# Edges × nodes × classes that are worked on at a time: 32 MB.
+# Edges × nodes × classes processed at a time: 32 MB.
 CHUNK = 4_000_000
-# No node may rule a label out for good.
+# Floor of probabilities, so that no node rules a label out entirely.
 FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """A prior over confusion matrices: theta[node, true, observed] and the logarithms of the nodes' weights."""
+    """A prior over confusion matrices: theta[node, true, observed] and log weights of the nodes."""
 
     theta: F8
     log_weight: F8
 
 
 @dataclass(frozen=True)
-class Edges:
-    """One edge per (task, worker), whatever the number of votes: pattern[kind[e]] counts them by label.
+class VoteEdges:
+    """One edge per (task, worker) with any number of votes: pattern[kind[e]] counts them by label.
 
     Edges are sorted by task; `order` sorts them by worker.
     """
@@ -57,8 +57,8 @@ class Edges:
     worker_offsets: I8
 
     @classmethod
-    def of(cls, annotations: LabelRows) -> Edges:
-        """The votes of each worker on each task, repeated and weighted votes added up."""
+    def of(cls, annotations: LabelRows) -> VoteEdges:
+        """Collect the votes of each worker on each task, adding up repeated and weighted votes."""
         task, worker = annotations.task.astype(np.int64), annotations.worker.astype(np.int64)
         new = np.ones(len(task), dtype=bool)
         new[1:] = (np.diff(task) != 0) | (np.diff(worker) != 0)
@@ -79,29 +79,29 @@ class Edges:
         return cls(task, worker, kind, pattern, by_task, order, by_worker)
 
     def chunks(self, width: int) -> list[tuple[int, int]]:
-        """Runs of whole workers whose edges × width stay within CHUNK (a single worker may exceed it)."""
-        found, first = [], 0
+        """Split the workers into runs whose edges × width stay within CHUNK (a single worker may exceed it)."""
+        chunks, first = [], 0
         for last in range(1, len(self.worker_offsets)):
             size = self.worker_offsets[min(last + 1, len(self.worker_offsets) - 1)] - self.worker_offsets[first]
             if last == len(self.worker_offsets) - 1 or size * width > CHUNK:
-                found.append((first, last))
+                chunks.append((first, last))
                 first = last
-        return found
+        return chunks
 
     def likelihood(self, nodes: Nodes, kind: I8) -> F8:
-        """[edge, node, true]: how likely the edge's votes are, up to a factor per edge."""
+        """Likelihood [edge, node, true] of the edge's votes, up to a factor per edge."""
         table = np.log(np.maximum(nodes.theta, FLOOR))
-        own, back = (
+        used, inverse = (
             (np.arange(len(self.pattern)), kind) if len(self.pattern) <= 64 else np.unique(kind, return_inverse=True)
         )
-        score = np.einsum("po,sto->pst", self.pattern[own], table)
+        score = np.einsum("po,sto->pst", self.pattern[used], table)
         score -= score.max(axis=(1, 2), keepdims=True, initial=-np.inf)
-        return np.asarray(np.exp(np.maximum(score, -600.0))[back])
+        return np.asarray(np.exp(np.maximum(score, -600.0))[inverse])
 
 
 @dataclass(frozen=True)
-class Beliefs:
-    """Where the messages settled: posterior[task, class], belief[worker, node], and the messages themselves."""
+class MessageBeliefs:
+    """Result of message passing: posterior[task, class], belief[worker, node], and the messages."""
 
     posterior: F8
     belief: F8
@@ -111,7 +111,7 @@ class Beliefs:
 
 
 def propagate(
-    edges: Edges,
+    edges: VoteEdges,
     nodes: Nodes,
     unary: F8,
     *,
@@ -120,11 +120,18 @@ def propagate(
     damping: float = 0.0,
     start: F8 | None = None,
     callback: Callable[[int, float], None] | None = None,
-) -> Beliefs:
-    """Flooding belief propagation from unary[task, class], the logarithm of what is known of each task otherwise.
+) -> MessageBeliefs:
+    """Run belief propagation with a flooding schedule. On a graph without loops the posterior is exact.
 
-    Stops when no message to a task moves by more than `tol`. `damping` keeps that share of the old message, in log
-    space. On a graph without loops the posterior is exact.
+    Args:
+        edges: The votes.
+        nodes: Prior over confusion matrices.
+        unary: unary[task, class], the log prior of each task.
+        max_iter: Largest number of iterations.
+        tol: Stop when no message to a task changes by more than this.
+        damping: Share of the old message that is kept, in log space.
+        start: Initial messages; uniform by default.
+        callback: Called with the iteration and the largest change.
     """
     k = unary.shape[1]
     message = np.full((len(edges.task), k), -np.log(k)) if start is None else start
@@ -143,29 +150,29 @@ def propagate(
         if converged:
             break
     posterior = normalise_rows(unary + segment_sum(message, edges.task_offsets))[0]
-    return Beliefs(posterior, belief, message, iteration, converged)
+    return MessageBeliefs(posterior, belief, message, iteration, converged)
 
 
-def _to_workers(edges: Edges, unary: F8, message: F8) -> F8:
-    """What each task tells each of its workers: everything but what this worker told it."""
+def _to_workers(edges: VoteEdges, unary: F8, message: F8) -> F8:
+    """Messages from each task to each of its workers, without the incoming message of that worker."""
     total = unary + segment_sum(message, edges.task_offsets)
     return normalise_rows(total[edges.task] - message)[0]
 
 
-def _sweep(edges: Edges, nodes: Nodes, told: F8, chunks: list[tuple[int, int]]) -> tuple[F8, F8]:
-    """All messages to the tasks, and the belief in each node for each worker, chunk by chunk of workers."""
-    message = np.empty_like(told)
+def _sweep(edges: VoteEdges, nodes: Nodes, incoming: F8, chunks: list[tuple[int, int]]) -> tuple[F8, F8]:
+    """All messages to the tasks, and belief[worker, node], computed in chunks of workers."""
+    message = np.empty_like(incoming)
     belief = np.tile(nodes.log_weight, (len(edges.worker_offsets) - 1, 1))
     for first, last in chunks:
         place = edges.worker_offsets[first : last + 1]
         rows = edges.order[place[0] : place[-1]]
         theta = edges.likelihood(nodes, edges.kind[rows])  # edge, node, true
-        # Single factors cannot underflow (theta is floored), so only their products are kept as logarithms.
-        log_g = np.log(np.matmul(theta, told[rows][:, :, None])[:, :, 0])
+        # Single factors cannot underflow (theta has a floor), so only their products are kept as logarithms.
+        log_g = np.log(np.matmul(theta, incoming[rows][:, :, None])[:, :, 0])
         belief[first:last] += segment_sum(log_g, place - place[0])
-        rest = belief[edges.worker[rows]] - log_g
-        rest = np.exp(rest - rest.max(axis=1, keepdims=True, initial=-np.inf))
-        message[rows] = np.log(np.maximum(np.matmul(rest[:, None, :], theta)[:, 0, :], 1e-300))
+        cavity = belief[edges.worker[rows]] - log_g
+        cavity = np.exp(cavity - cavity.max(axis=1, keepdims=True, initial=-np.inf))
+        message[rows] = np.log(np.maximum(np.matmul(cavity[:, None, :], theta)[:, 0, :], 1e-300))
     return _log_normalise(message), normalise_rows(belief)[0]
 
 
@@ -179,7 +186,7 @@ def _log_normalise(rows: F8) -> F8:
 
 
 def beta_nodes(right: float, wrong: float, n: int) -> tuple[F8, F8]:
-    """Gauss-Jacobi nodes and weights of Beta(right, wrong): exact for polynomials up to degree 2 n - 1.
+    """Return Gauss-Jacobi nodes and weights of Beta(right, wrong), exact for polynomials up to degree 2 n - 1.
 
     >>> p, weight = beta_nodes(2, 1, 3)
     >>> round(float(weight @ p), 12)
@@ -192,13 +199,13 @@ def beta_nodes(right: float, wrong: float, n: int) -> tuple[F8, F8]:
 
 
 def one_coin(right: float, wrong: float, k: int, n: int) -> Nodes:
-    """Accuracy ~ Beta(right, wrong)."""
+    """Prior of one-coin workers: accuracy ~ Beta(right, wrong)."""
     p, weight = beta_nodes(right, wrong, n)
     return Nodes(coins(p, k), np.log(np.maximum(weight, 1e-300)))
 
 
 def two_coin(right: float, wrong: float, n: int) -> Nodes:
-    """Two classes, each with its own accuracy ~ Beta(right, wrong): the n² products of two rules."""
+    """Prior of two-coin workers: an accuracy ~ Beta(right, wrong) for each of two classes, n² nodes."""
     p, weight = beta_nodes(right, wrong, n)
     a, b = np.repeat(p, n), np.tile(p, n)
     theta = np.stack([np.stack([a, 1 - a], axis=1), np.stack([1 - b, b], axis=1)], axis=1)
@@ -206,12 +213,12 @@ def two_coin(right: float, wrong: float, n: int) -> Nodes:
 
 
 def dirichlet(right: float, wrong: float, k: int, n: int, rng: np.random.Generator) -> Nodes:
-    """n samples of matrices with rows ~ Dir(right on the diagonal, wrong elsewhere), all of one weight."""
+    """Draw n equally weighted matrices with rows ~ Dir(right on the diagonal, wrong elsewhere)."""
     theta = np.stack([rng.dirichlet(row, size=n) for row in even(right, wrong, k)], axis=1)
     return Nodes(theta, np.full(n, -np.log(n)))
 
 
 def hammer_spammer(share: float, accuracy: float, k: int) -> Nodes:
-    """A share of hammers, right with probability `accuracy`, among spammers who guess."""
+    """Prior of hammers, a given share that is right with probability `accuracy`, and spammers, who guess."""
     theta = coins(np.array([accuracy, 1 / k]), k)
     return Nodes(theta, np.log(np.array([share, 1 - share])))

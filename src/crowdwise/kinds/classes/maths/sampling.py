@@ -1,7 +1,7 @@
-"""The collapsed Gibbs sampler's sweep in numba: every free task is taken out of the counts, drawn again, put back.
+"""Sweep of the collapsed Gibbs sampler in numba: every free task is removed from the counts, redrawn and added back.
 
-`counts` is [worker, observed, true] and `total` [worker, true], both without their priors: whole numbers go up and
-down without rounding, so ten thousand sweeps leave no drift.
+`counts` is [worker, observed, true] and `total` [worker, true], both without their priors: whole numbers are added and
+subtracted without rounding, so that ten thousand sweeps leave no drift.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import njit
 _BLOCK = 16
 
 
-class Votes(NamedTuple):
+class GibbsVotes(NamedTuple):
     """Rows sorted by task. `weight` and `before` (that of the worker's earlier rows on the task) are empty when every
     worker has one vote of weight one per task."""
 
@@ -36,7 +36,7 @@ class Prior(NamedTuple):
 
 
 class State(NamedTuple):
-    """z[task], what it amounts to without the prior (counts, total, mass), and q[task, class], sums of conditionals."""
+    """z[task], its counts without the prior (counts, total, mass), and q[task, class], the sums of conditionals."""
 
     z: Any
     counts: Any
@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _move(rows, cell, worker, weight, counts, total, z, K, sign):
-    """Add (or take away) the votes of one task under its class z."""
+    """Add or subtract (`sign`) the votes of one task under its class z."""
     for e in range(rows[0], rows[1]):
         w = sign * (weight[e] if weight.size else 1.0)
         counts[np.int64(cell[e]) * K + z] += w
@@ -56,9 +56,9 @@ def _move(rows, cell, worker, weight, counts, total, z, K, sign):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _products(first, last, votes, priors, state, s, below, logs):
-    """s[k] *= p(votes | k, the other tasks) up to a factor; one vote per worker and task: plain ratios.
+    """Multiply s[k] by p(votes | k, the other tasks) up to a factor; one vote per worker and task: plain ratios.
 
-    Up to a block of votes s holds the product itself; returns the logarithm of what was divided out.
+    For at most one block of votes, s holds the product itself. Return the logarithm of the factor divided out.
     """
     cell, worker, label, counts, total = votes.cell, votes.worker, votes.label, state.counts, state.total
     prior, row_prior = priors.cells, priors.rows
@@ -88,7 +88,7 @@ def _products(first, last, votes, priors, state, s, below, logs):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _exponentials(logs, s):
-    """s = exp(logs - their maximum), which is returned."""
+    """Set s = exp(logs - max(logs)) and return the maximum."""
     top = logs.max()
     for k in range(s.size):
         s[k] = exp(logs[k] - top)
@@ -97,7 +97,7 @@ def _exponentials(logs, s):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _rising(first, last, votes, priors, state, s, logs):
-    """The same for weights and for several votes of one worker on a task: rising factorials instead of ratios."""
+    """Like `_products` for weighted or several votes of one worker on a task: rising factorials instead of ratios."""
     cell, worker, label, weight, before = votes.cell, votes.worker, votes.label, votes.weight, votes.before
     counts, total, prior, row_prior = state.counts, state.total, priors.cells, priors.rows
     K = s.size
@@ -106,7 +106,7 @@ def _rising(first, last, votes, priors, state, s, logs):
     for e in range(first, last):
         start, base, line = np.int64(cell[e]) * K, np.int64(worker[e]) * K, np.int64(label[e]) * K
         for k in range(K):
-            # max: non-whole weights that come and go may leave -1e-16 behind.
+            # max: adding and subtracting fractional weights may leave -1e-16.
             cell_mass = max(counts[start + k], 0.0) + prior[line + k]
             row_mass = max(total[base + k], 0.0) + row_prior[k] + before[e]
             logs[k] += lgamma(cell_mass + weight[e]) - lgamma(cell_mass)
@@ -115,10 +115,10 @@ def _rising(first, last, votes, priors, state, s, logs):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gibbs_sweep(free, luck, votes, prior, state):
-    """One sweep over the free tasks, a number of luck for each; q[task] += its conditional.
+def gibbs_sweep(free, uniform, votes, prior, state):
+    """Make one sweep over the free tasks with one uniform random number each; q[task] += its conditional.
 
-    Returns Σ log p(a task's votes | all the rest).
+    Return Σ log p(a task's votes | all other votes).
     """
     cell, worker, weight = votes.cell, votes.worker, votes.weight
     offset, z, counts, total, mass, q = votes.offset, state.z, state.counts, state.total, state.mass, state.q
@@ -141,13 +141,13 @@ def gibbs_sweep(free, luck, votes, prior, state):
             top = _products(first, last, votes, prior, state, s, below, logs)
         norm = s.sum()
         score += top + log(norm / tasks_mass)
-        left = luck[j] * norm
+        remainder = uniform[j] * norm
         drawn = K - 1
         for k in range(K):
             q[i, k] += s[k] / norm
-            if left >= 0.0:
-                left -= s[k]
-                if left < 0.0:
+            if remainder >= 0.0:
+                remainder -= s[k]
+                if remainder < 0.0:
                     drawn = k
         z[i] = drawn
         mass[drawn] += 1.0
@@ -155,4 +155,4 @@ def gibbs_sweep(free, luck, votes, prior, state):
     return score
 
 
-__all__: list[str] = ["Prior", "State", "Votes", "gibbs_sweep"]
+__all__: list[str] = ["GibbsVotes", "Prior", "State", "gibbs_sweep"]

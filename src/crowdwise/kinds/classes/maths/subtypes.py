@@ -1,7 +1,7 @@
-"""E-step and statistics where a class has several subtypes: states are (class, group), class-major.
+"""E-step and statistics for classes with several subtypes: states are (class, group), class-major.
 
-`log_theta` is [worker, observed, state] and gold clamps the class, not the state. Log space throughout, without a
-floor: weights of empty groups are e^-100 and mean it. Small data in numpy, large data in numba.
+`log_theta` is [worker, observed, state], and gold clamps the class, not the state. All computations are in log space
+without a floor, because weights of empty groups are as small as e^-100. Small data in numpy, large data in numba.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ F8 = npt.NDArray[np.float64]
 
 
 def subtype_posterior(space: Workspace, log_theta: F8, log_weight: F8) -> F8:
-    """posterior[task, state]."""
+    """Return posterior[task, state]."""
     subtype_pass(space, log_theta, log_weight)
     return space.memory.take()
 
@@ -29,11 +29,11 @@ def subtype_pass(space: Workspace, log_theta: F8, log_weight: F8) -> tuple[Stats
         return _compiled(space, log_theta, log_weight, groups)
     score = log_weight + segment_sum(_weighted(space, log_theta.reshape(-1, states)[shard.cell]), shard.task_offsets)
     if space.gold is not None:
-        known = np.flatnonzero(space.gold < shard.n_classes)
+        has_gold = np.flatnonzero(space.gold < shard.n_classes)
         allowed = np.repeat(np.eye(shard.n_classes, dtype=bool), groups, axis=1)
-        score[known] = np.where(allowed[space.gold[known]], score[known], -np.inf)
+        score[has_gold] = np.where(allowed[space.gold[has_gold]], score[has_gold], -np.inf)
     posterior, norm = normalise_rows(score)
-    space.memory.leave(posterior)
+    space.memory.store(posterior)
     return subtype_stats(space, posterior), float(norm.sum())
 
 
@@ -58,11 +58,11 @@ def _compiled(space: Workspace, log_theta: F8, log_weight: F8, groups: int) -> t
 
     shard, states = space.shard, log_weight.size
     gold = np.empty(0, dtype=np.int32) if space.gold is None else space.gold
-    q = space.memory.room((shard.n_tasks, states))
+    q = space.memory.buffer((shard.n_tasks, states))
     counts = np.zeros((shard.n_workers * shard.n_classes, states))
     table = np.ascontiguousarray(log_theta).reshape(-1, states)
     total = sweep(shard.task_offsets, shard.cell, _weights(space), table, log_weight, gold, groups, q, counts)
-    space.memory.leave(q)
+    space.memory.store(q)
     return Stats(counts.reshape(log_theta.shape), q.sum(axis=0)), float(total)
 
 

@@ -1,4 +1,4 @@
-"""The kernels for classes with subtypes in numba; see subtypes.py."""
+"""Kernels for classes with subtypes in numba (see subtypes.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep(offset, cell, weight, log_theta, log_weight, gold, groups, q, counts):
-    """Fills q[task, state], adds to counts[cell, state], returns the log-likelihood."""
+    """Fill q[task, state], add to counts[cell, state] and return the log-likelihood."""
     S = log_weight.size
     total = 0.0
     for i in range(q.shape[0]):
@@ -43,7 +43,7 @@ def sweep(offset, cell, weight, log_theta, log_weight, gold, groups, q, counts):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def scatter(offset, cell, weight, q, counts):
-    """counts[cell, state] += weight · q[task, state]."""
+    """Add weight · q[task, state] to counts[cell, state]."""
     for i in range(q.shape[0]):
         s = q[i]
         for e in range(offset[i], offset[i + 1]):

@@ -1,4 +1,4 @@
-"""What every aggregator shares: checks at the door, gold, ties, skill, and the Result."""
+"""The base class of methods for classes: checks, gold, empty tasks and workers, worker skills, and the Result."""
 
 from __future__ import annotations
 
@@ -18,37 +18,43 @@ from ..annotations import Annotations, as_annotations
 from ..estimate import ClassWorkers, LazySkill, class_result
 from ..maths.skill import Skill
 from .calibrated import calibrated
-from .empty import Heard
+from .drop_empty import NonEmpty
 from .gold import Gold, as_gold, as_prior
-from .needs import check_needs, check_size
-from .skills import expected_wrong, later
-from .spread import Learnt, Solution, Spread
+from .partitioned import FitState, PartitionedVotes, Solution
+from .requirements import check_requirements, check_size
+from .skills import expected_wrong, lazy_skills
 
 if TYPE_CHECKING:
     from .infer import ClassModel
 
 F8 = npt.NDArray[np.float64]
-__all__ = ["Aggregator", "Learnt", "Run", "Solution", "Spread", "SpreadAggregator"]
+__all__ = ["Aggregator", "FitState", "PartitionedAggregator", "PartitionedVotes", "Run", "Solution"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a fit is to be run, beside the method's own parameters."""
+    """How a fit is run, apart from the method's own parameters.
+
+    Attributes:
+        n_shards: Number of parts that the votes are split into.
+        callback: Called as callback(iteration, objective).
+        prior: Counts of earlier projects, [worker, observed, true].
+    """
 
     n_shards: int = 1
     callback: Callback | None = None
-    prior: F8 | None = None  # what earlier projects counted: worker, observed, true
+    prior: F8 | None = None
 
-    def spread(self, annotations: Annotations, gold: Gold | None) -> Spread:
-        """The annotations in parts, ready for passes: how many, and who runs them, is not the methods' business."""
-        return Spread.of(annotations, gold, self.n_shards)
+    def partition(self, annotations: Annotations, gold: Gold | None) -> PartitionedVotes:
+        """Return the annotations in parts, ready for passes."""
+        return PartitionedVotes.of(annotations, gold, self.n_shards)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregator(Method):
-    """A method for classes: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
+    """A method for classes: its hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
 
-    # Entries of `extra` with a row for each worker; None: the method wants to see silent workers too.
+    # Entries of `extra` with a row per worker. None: the method is given all workers, those without labels included.
     worker_extra: ClassVar[tuple[str, ...] | None] = ()
 
     def fit(
@@ -61,66 +67,76 @@ class Aggregator(Method):
         callback: Callback | None = None,
         calibrate: bool | None = None,
     ) -> Result:
-        """Labels, posteriors and workers' skills of these annotations, or of a table task, worker, label.
+        """Estimate the labels of the tasks and the quality of the workers.
 
-        `gold` is the known truth of some tasks (a mapping or a table task, label): it stays put and teaches.
-        `calibrate` corrects the confidence by gold (docs/methods/adaptive.md); by default the ensembles do.
-        `prior` is what earlier projects say of the workers (a Result, or a table worker, true, observed, n).
-        `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
+        Args:
+            annotations: Annotations, or a table with columns task, worker, label.
+            gold: Known labels of some tasks (a mapping, or a table with columns task, label). They are held fixed and
+                inform the worker estimates.
+            prior: Worker counts of earlier projects (a Result, or a table with columns worker, true, observed, n).
+            n_shards: Number of parts that the votes are split into; it does not change the answer.
+            callback: Called as callback(iteration, objective) during the fit.
+            calibrate: Whether to calibrate the confidence on gold (docs/methods/adaptive.md). By default only the
+                ensembles do.
+
+        Returns:
+            The Result: labels, posteriors, worker skills and the trace of the fit.
         """
         annotations = as_annotations(annotations)
         check_size(self.name, annotations)
-        known = as_gold(gold, annotations)
-        check_needs(self.name, annotations, annotations.links is not None, known is not None, prior is not None)
+        gold_codes = as_gold(gold, annotations)
+        has_gold = gold_codes is not None
+        check_requirements(self.name, annotations, annotations.links is not None, has_gold, prior is not None)
         run = Run(n_shards, callback, as_prior(prior, annotations))
-        found = self.answer(annotations, known, run)
-        self.warn_unless_settled(found.converged, found.n_iter)
-        result = self._result(annotations, known, found)
-        wanted = self.calibrates if calibrate is None else calibrate
-        if known is None or not wanted or "gold" in registry.card(self.name).needs:
+        solution = self.fit_solution(annotations, gold_codes, run)
+        self.warn_unless_settled(solution.converged, solution.n_iter)
+        result = self._result(annotations, gold_codes, solution)
+        calibrates = self.calibrates if calibrate is None else calibrate
+        if gold_codes is None or not calibrates or "gold" in registry.card(self.name).needs:
             return result
-        result = calibrated(self, result, annotations, known, run)
-        # The share of right labels that gold measures narrows the intervals of the skills too.
-        skill = LazySkill(_skill(annotations, known, found, result.extra))
-        return replace(result, picture=ClassWorkers(skill, result.confusion, result.counts))
+        result = calibrated(self, result, annotations, gold_codes, run)
+        # The share of right labels measured on gold narrows the intervals of the skills too.
+        skill = LazySkill(_skill(annotations, gold_codes, solution, result.extra))
+        return replace(result, worker_summary=ClassWorkers(skill, result.confusion, result.counts))
 
-    def answer(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """`solve` without the tasks and workers who have no labels, whom it then speaks of without being moved."""
-        heard = Heard.of(annotations, run.prior, all_workers=self.worker_extra is None)
-        if heard is None:
+    def fit_solution(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+        """Run `solve` without empty tasks and workers, then add them to the solution."""
+        non_empty = NonEmpty.of(annotations, run.prior, all_workers=self.worker_extra is None)
+        if non_empty is None:
             return self.solve(annotations, gold, run)
-        prior = None if run.prior is None else run.prior[heard.workers]
-        found = self.solve(heard.only(annotations), heard.gold(gold), replace(run, prior=prior))
-        silent = self.silent()
-        extra = {k: heard.over_tasks(v, silent[k]) if k in silent else v for k, v in found.extra.items()}
-        posterior = heard.over_tasks(found.posterior, found.class_prior)
+        prior = None if run.prior is None else run.prior[non_empty.workers]
+        solution = self.solve(non_empty.select(annotations), non_empty.select_gold(gold), replace(run, prior=prior))
+        fill = self.empty_task_values()
+        expand, class_prior = non_empty.expand_tasks, solution.class_prior
+        extra = {name: expand(v, fill[name]) if name in fill else v for name, v in solution.extra.items()}
+        posterior = expand(solution.posterior, class_prior)
         return replace(
-            found,
+            solution,
             posterior=posterior if gold is None else gold.clamp(posterior),
-            workers_posteriors=tuple(heard.over_tasks(p, found.class_prior) for p in found.workers_posteriors),
-            difficulty=heard.over_tasks(found.difficulty, silent.get("difficulty", np.nan)),
-            **heard.workers_in(found.confusion, found.counts, extra, self.each_worker()),
+            worker_posteriors=tuple(expand(p, class_prior) for p in solution.worker_posteriors),
+            difficulty=expand(solution.difficulty, fill.get("difficulty", np.nan)),
+            **non_empty.expand_worker_fields(solution.confusion, solution.counts, extra, self.worker_fields()),
         )
 
-    def each_worker(self) -> tuple[str, ...]:
-        """The entries of `extra` that have a row for each worker."""
+    def worker_fields(self) -> tuple[str, ...]:
+        """Return the entries of `extra` that have a row per worker."""
         return (*(self.worker_extra or ()), "theta", "vote_weight")
 
-    def silent(self) -> Mapping[str, float]:
-        """What a method with a difficulty, or with entries of `extra` for each task, says of tasks without labels."""
+    def empty_task_values(self) -> Mapping[str, float]:
+        """Return the values of tasks without labels for `difficulty` and for entries of `extra` with a row per task."""
         return {}
 
     @abstractmethod
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """The method itself; every task has a label, or none has."""
+        """Run the method. Either every task has a label or none has."""
 
     @staticmethod
     def fitted(result: Result) -> ClassModel | None:  # noqa: ARG004
-        """The model behind `result`, for methods that learn more than confusions or weights of votes."""
+        """Return the fitted model of a result, for methods that learn more than confusions or vote weights."""
         return None
 
-    def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
-        posterior = found.posterior if gold is None else gold.clamp(found.posterior)
+    def _result(self, annotations: Annotations, gold: Gold | None, solution: Solution) -> Result:
+        posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
         return class_result(
             method=self.name,
             params=self.params(),
@@ -128,36 +144,36 @@ class Aggregator(Method):
             workers=annotations.workers,
             classes=annotations.classes,
             posterior=posterior,
-            class_prior=found.class_prior,
-            skill=_skill(annotations, gold, found, found.extra),
+            class_prior=solution.class_prior,
+            skill=_skill(annotations, gold, solution, solution.extra),
             labels_per_task=annotations.labels_per_task,
             labels_per_worker=annotations.labels_per_worker,
-            confusion=found.confusion,
-            counts=found.counts,
-            difficulty=found.difficulty,
+            confusion=solution.confusion,
+            counts=solution.counts,
+            difficulty=solution.difficulty,
             order=annotations.answers.order,
             gold=None if gold is None else gold.mask,
-            **found.course(),
+            **solution.trace_fields(),
             versions=versions(),
         )
 
 
 def _skill(
-    annotations: Annotations, gold: Gold | None, found: Solution, extra: Mapping[str, Any]
+    annotations: Annotations, gold: Gold | None, solution: Solution, extra: Mapping[str, Any]
 ) -> Callable[[], Skill]:
-    posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-    return later(annotations, gold, replace(found, posterior=posterior), expected_wrong(extra))
+    posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
+    return lazy_skills(annotations, gold, replace(solution, posterior=posterior), expected_wrong(extra))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpreadAggregator(Aggregator):
-    """A method that passes over its votes in parts, which need not be in memory together (`parts.py`)."""
+class PartitionedAggregator(Aggregator):
+    """A method that passes over its votes in parts, which need not be in memory together (see parts.py)."""
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """What was learnt of all parts, and the tasks judged by it."""
-        data = run.spread(annotations, gold)
-        return self.learn(data, run).over(data)
+        """Fit all parts, then estimate their tasks."""
+        data = run.partition(annotations, gold)
+        return self.learn(data, run).to_solution(data)
 
     @abstractmethod
-    def learn(self, data: Spread, run: Run) -> Learnt:
-        """The method itself, by jobs over parts; every task has a label, or none has."""
+    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+        """Run the method as jobs over parts. Either every task has a label or none has."""

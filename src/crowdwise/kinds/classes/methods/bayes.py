@@ -1,10 +1,10 @@
-"""What the variational Bayes methods share: beliefs over confusion matrices, and a model that EM can run.
+"""Bayesian methods: variational Bayes over confusion matrices, belief propagation, mean field and Gibbs sampling.
 
     q(z) Π_w q(A_w) q(d),   theta = exp E log A,   class_prior = exp E log d
 
-The usual E-step under theta (whose rows sum to less than one) gives q(z). The log-likelihood under theta minus the
-divergence of the beliefs from their priors is then exactly the evidence lower bound (ELBO), which never falls:
-the one EM loop serves these methods as it stands.
+For variational Bayes, the usual E-step under theta (whose rows sum to less than one) gives q(z). The log-likelihood
+under theta minus the divergence of the beliefs from their priors is then exactly the evidence lower bound (ELBO), which
+never falls, so that the EM loop can be used unchanged.
 Attias (2000), NIPS 12; Kim & Ghahramani (2012), AISTATS, proceedings.mlr.press/v22/kim12.html.
 """
 
@@ -24,23 +24,23 @@ from ....stats.coins import even
 from ....stats.dirichlet import divergence, log_mean
 from ..annotations import Annotations
 from ..maths import messages as priors
-from ..maths.messages import Beliefs, Edges, Nodes, propagate
+from ..maths.messages import MessageBeliefs, Nodes, VoteEdges, propagate
 from .base import Aggregator, Run
-from .confusion.base import ConfusionAggregator, ConfusionModel, Found, Params, learnt
+from .confusion.base import ConfusionAggregator, ConfusionFit, ConfusionModel, Params, fit_state
 from .gold import ClassOrder, Gold
-from .spread import Judge, Judged, Learnt, Shape, Solution, Spread
-from .voting import Ballots
+from .partitioned import FitState, PartitionedVotes, PartPosterior, Predictor, Shape, Solution
+from .voting import SamplerRows
 
 F8 = npt.NDArray[np.float64]
 
-# exp(digamma(prior)) meets the kernels' floor of 1e-18 below about 0.025; from here up the ELBO is exact.
+# exp(digamma(prior)) reaches the kernels' floor of 1e-18 below about 0.025; from this value up the ELBO is exact.
 LEAST_PRIOR = 0.05
 PriorCount = Annotated[float, AtLeast(LEAST_PRIOR)]
 
 
 @dataclass(frozen=True)
 class BaseBeliefs(Params):
-    """theta and class_prior as the E-step wants them; what is published: their means; and the beliefs' divergence."""
+    """theta and class_prior of the E-step, the means that are reported, and the divergence of the beliefs."""
 
     confusion_mean: F8  # worker, observed, true
     class_mean: F8
@@ -54,25 +54,25 @@ class BayesModel(ConfusionModel):
     """
 
     def maximise(self, stats: Stats) -> BaseBeliefs:
-        """The best beliefs for these expected counts: priors plus counts."""
-        theta, mean, apart = self.rows(stats.counts)
-        weight, class_mean, classes_apart = self.classes(stats.mass)
-        return BaseBeliefs(theta, weight, mean, class_mean, apart + classes_apart)
+        """Return the best beliefs for these expected counts: priors plus counts."""
+        theta, mean, row_divergence = self.rows(stats.counts)
+        weight, class_mean, class_divergence = self.classes(stats.mass)
+        return BaseBeliefs(theta, weight, mean, class_mean, row_divergence + class_divergence)
 
     def log_prior(self, params: Params) -> float:
-        """Minus the divergence: with the log-likelihood under theta, the ELBO."""
+        """Return minus the divergence; with the log-likelihood under theta it is the ELBO."""
         assert isinstance(params, BaseBeliefs)
         return -params.divergence
 
     def rows(self, counts: F8) -> tuple[F8, F8, float]:
-        """exp E log A, E A, and the divergence, of counts[worker, observed, true]."""
+        """Return exp E log A, E A, and the divergence, for counts[worker, observed, true]."""
         belief = counts + self.prior
         theta = np.exp(log_mean(belief, axis=1))
         mean = belief / belief.sum(axis=1, keepdims=True)
         return theta, mean, divergence(belief, np.broadcast_to(self.prior, belief.shape), axis=1)
 
     def classes(self, mass: F8) -> tuple[F8, F8, float]:
-        """exp E log d, E d, and the divergence."""
+        """Return exp E log d, E d, and the divergence."""
         belief = mass + self.prior_class
         prior = np.full_like(belief, self.prior_class)
         return np.exp(log_mean(belief, axis=0)), belief / belief.sum(), divergence(belief, prior, axis=0)
@@ -80,49 +80,49 @@ class BayesModel(ConfusionModel):
 
 @dataclass(frozen=True, kw_only=True)
 class BayesAggregator(ConfusionAggregator):
-    """Pseudo-counts of the right label, of each wrong one, and of each class, before the first label is seen."""
+    """Variational Bayes with prior pseudo-counts of the right label, of each wrong label, and of each class."""
 
     prior_diagonal: PriorCount = 4.0
     prior_off: PriorCount = 1.0
     prior_class: PriorCount = 1.0
 
     def model(self, shape: Shape) -> ConfusionModel:
-        """Dirichlet priors with more on the diagonal than off it."""
+        """Return the model with Dirichlet priors."""
         return BayesModel(diagonal_prior(shape.n_classes, self.prior_diagonal, self.prior_off), self.prior_class)
 
-    def learn(self, data: Spread, run_: Run) -> Learnt:
-        """The highest ELBO over the starts."""
-        return bayes_learnt(*self.search(data, run_))
+    def learn(self, data: PartitionedVotes, run_: Run) -> FitState:
+        """Return the fit with the highest ELBO over the starts."""
+        return bayes_fit_state(*self.search(data, run_))
 
 
 def diagonal_prior(k: int, diagonal: float, off: float) -> F8:
-    """The same pseudo-counts for every class, [observed, true]."""
+    """Return the same pseudo-counts for every class, [observed, true]."""
     return even(diagonal, off, k)
 
 
-def prior_where_silent(posterior: F8, rows: LabelRows, class_mean: F8) -> F8:
-    """Tasks that nobody labelled have the mean of the class beliefs, not their exp E log."""
+def prior_where_empty(posterior: F8, rows: LabelRows, class_mean: F8) -> F8:
+    """Return the posterior with the mean of the class beliefs, not their exp E log, on tasks without labels."""
     return np.where((rows.labels_per_task > 0)[:, None], posterior, class_mean)
 
 
 @dataclass(frozen=True, eq=False)
-class Believed:
-    """A judge's posterior; tasks that nobody labelled have the mean of the class beliefs."""
+class BayesPredictor:
+    """The posterior of a predictor, with the mean of the class beliefs on tasks without labels."""
 
-    judge: Judge
+    predictor: Predictor
     class_mean: F8
 
-    def __call__(self, space: Workspace) -> Judged:
-        """What is believed of a part's tasks."""
-        return Judged(prior_where_silent(self.judge(space).posterior, space.shard, self.class_mean))
+    def __call__(self, space: Workspace) -> PartPosterior:
+        """Posterior of a part's tasks."""
+        return PartPosterior(prior_where_empty(self.predictor(space).posterior, space.shard, self.class_mean))
 
 
-def bayes_learnt(fit: Found, judge: Judge) -> Learnt:
-    """Means are published; what the E-step used is kept for `Result.infer`."""
+def bayes_fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
+    """Return the state of a fit: means are reported, the parameters of the E-step are kept for `Result.infer`."""
     beliefs = fit.params
     assert isinstance(beliefs, BaseBeliefs)
     return replace(
-        learnt(fit, Believed(judge, beliefs.class_mean)),
+        fit_state(fit, BayesPredictor(predictor, beliefs.class_mean)),
         class_prior=beliefs.class_mean,
         confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
         extra={
@@ -134,18 +134,16 @@ def bayes_learnt(fit: Found, judge: Judge) -> Learnt:
 
 @dataclass(frozen=True, kw_only=True)
 class BayesGC(BayesAggregator):
-    """BayesGC: the crowd's half of BayesDGC, which is IBCC under a flatter prior.
+    """BayesGC: the crowd model of BayesDGC, which is IBCC under a flatter prior.
 
         z_i ~ Cat(d),   y_iw | z_i = k ~ Cat(A[w, k]),   A[w, k] ~ Dir(2 + 3 e_k),   d ~ Dir(1.1)
 
     Li, Huang & Chen (2021), Crowdsourcing aggregation with deep Bayesian learning, Science China Information
     Sciences 64, doi:10.1007/s11432-020-3118-7: the model without its network, by variational Bayes. Fails as `ibcc`
-    does, sooner: with K classes its prior rows are 5 / (5 + 2 (K - 1)) right, near guessing for large K, and a
+    does, but sooner: with K classes its prior rows are 5 / (5 + 2 (K - 1)) right, near guessing for large K, and a
     spammer is recognised late (web: .73).
 
-    IBCC with pseudo-counts 5 on the diagonal, 2 off it and 1.1 for each class.
-
-    All three are at least 0.05; see `ibcc` for their meaning.
+    `prior_diagonal` (5), `prior_off` (2) and `prior_class` (1.1) are pseudo-counts of at least 0.05, as in `ibcc`.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -162,9 +160,9 @@ class BayesGC(BayesAggregator):
 Damping = Annotated[float, Between(0, 0.99)]
 Prior = Literal["one_coin", "two_coin", "dirichlet", "hammer_spammer"]
 
-# Beyond these, more quadrature nodes change nothing that anybody could see.
+# More quadrature nodes make no visible difference.
 MAX_NODES = {"one_coin": 100, "two_coin": 16}
-# log h of a class that gold rules out.
+# log h of a class that gold excludes.
 NEVER = -1e4
 
 
@@ -174,17 +172,17 @@ class BeliefPropagation(Aggregator):
 
         p(z | y) ∝ prod_i h_i(z_i) prod_u ∫ p(theta) prod_{i of u} theta[z_i, y_iu] dtheta
 
-    Messages between tasks and workers (kinds/classes/maths/messages.py); exact on graphs without loops and the best
-    known answer on sparse random graphs when the prior is right. Liu, Peng & Ihler (2012), Variational inference for
-    crowdsourcing, NeurIPS 25; Ok, Oh, Shin & Yi (2016), Optimality of belief propagation for crowdsourced
-    classification, ICML. Fails with a prior far from the crowd's and, as all loopy propagation, may oscillate on
-    dense graphs (`damping`).
+    Messages are passed between tasks and workers (kinds/classes/maths/messages.py); exact on graphs without loops and
+    the best known method on sparse random graphs when the prior is right. Liu, Peng & Ihler (2012), Variational
+    inference for crowdsourcing, NeurIPS 25; Ok, Oh, Shin & Yi (2016), Optimality of belief propagation for
+    crowdsourced classification, ICML. Fails with a prior far from the crowd's and, like all loopy propagation, may
+    oscillate on dense graphs (see `damping`).
 
     `prior`: "one_coin" (accuracy ~ Beta(prior_right, prior_wrong)), "two_coin" (one such accuracy per class, two
     classes only), "dirichlet" (rows ~ Dir with `prior_right` on the diagonal and `prior_wrong` elsewhere, by
-    `n_samples` draws) or "hammer_spammer" (hammers, right with `hammer_accuracy`, in the odds prior_right :
-    prior_wrong). `n_nodes` per accuracy (default: as many as make the integrals exact, at most 100, two-coin 16).
-    `damping` in [0, 1) calms oscillation; `learn_class_prior` fits class frequencies by an outer EM.
+    `n_samples` draws) or "hammer_spammer" (hammers, right with `hammer_accuracy`, at odds of prior_right :
+    prior_wrong). `n_nodes` quadrature nodes per accuracy (default: as many as make the integrals exact, at most 100,
+    two-coin 16). `damping` in [0, 1) reduces oscillation; `learn_class_prior` fits class frequencies by an outer EM.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> BeliefPropagation().fit(votes).posterior.round(3)
@@ -204,15 +202,15 @@ class BeliefPropagation(Aggregator):
     learn_class_prior: bool = False
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """Propagate until the messages settle; with a learnt class prior, until that settles too."""
+        """Propagate until the messages converge; with a learnt class prior, until that converges too."""
         k = annotations.n_classes
-        edges, nodes = Edges.of(annotations), self.nodes(annotations)
+        edges, nodes = VoteEdges.of(annotations), self.nodes(annotations)
         class_prior, start, left = np.full(k, 1 / k), None, self.max_iter
         while True:
             unary = np.tile(np.log(np.maximum(class_prior, 1e-12)), (annotations.n_tasks, 1))
             if gold is not None:
-                unary[gold.known] = np.where(np.eye(k)[gold.label[gold.known]] > 0, 0.0, NEVER)
-            found = propagate(
+                unary[gold.tasks] = np.where(np.eye(k)[gold.label[gold.tasks]] > 0, 0.0, NEVER)
+            beliefs = propagate(
                 edges,
                 nodes,
                 unary,
@@ -222,15 +220,15 @@ class BeliefPropagation(Aggregator):
                 start=start,
                 callback=run.callback,
             )
-            left -= found.n_iter
-            new = found.posterior.mean(axis=0)
-            settled = not self.learn_class_prior or float(np.abs(new - class_prior).max()) < self.tol
-            if settled or left < 1:
-                return self._solution(found, nodes, class_prior, self.max_iter - left, settled)
-            class_prior, start = new, found.message
+            left -= beliefs.n_iter
+            new = beliefs.posterior.mean(axis=0)
+            converged = not self.learn_class_prior or float(np.abs(new - class_prior).max()) < self.tol
+            if converged or left < 1:
+                return self._solution(beliefs, nodes, class_prior, self.max_iter - left, converged)
+            class_prior, start = new, beliefs.message
 
     def nodes(self, annotations: Annotations) -> Nodes:
-        """The prior in the form that the messages want."""
+        """Return the prior as quadrature nodes for the messages."""
         k, a, b = annotations.n_classes, self.prior_right, self.prior_wrong
         if self.prior == "hammer_spammer":
             return priors.hammer_spammer(a / (a + b), self.hammer_accuracy, k)
@@ -246,38 +244,40 @@ class BeliefPropagation(Aggregator):
             raise DataError(f"the two-coin prior is for two classes, these data have {k}; take prior='dirichlet'")
         return priors.two_coin(a, b, n)
 
-    def _solution(self, found: Beliefs, nodes: Nodes, class_prior: F8, n_iter: int, settled: bool) -> Solution:
-        # The expected confusion under the worker's belief: what a new task of theirs would be judged by.
-        confusion = np.einsum("us,sto->uto", found.belief, nodes.theta)
+    def _solution(
+        self, beliefs: MessageBeliefs, nodes: Nodes, class_prior: F8, n_iter: int, converged: bool
+    ) -> Solution:
+        # The expected confusion under the worker's belief, which applies to a new task.
+        confusion = np.einsum("us,sto->uto", beliefs.belief, nodes.theta)
         return Solution(
-            found.posterior,
+            beliefs.posterior,
             class_prior,
             confusion=confusion / confusion.sum(axis=2, keepdims=True),
             n_iter=n_iter,
-            converged=found.converged and settled,
+            converged=beliefs.converged and converged,
         )
 
 
-# Votes × classes × sweeps that one fit may spend (about 40 s of one core): larger data get fewer sweeps.
+# Budget of votes × classes × sweeps per fit (about 40 s of one core): larger data get fewer sweeps.
 WORK = 3_600_000_000
-# Fewer sweeps than this are no sample.
+# Fewer sweeps than this are not a usable sample.
 LEAST_SWEEPS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gibbs(Aggregator):
-    """Gibbs: the posterior of Bayesian Dawid-Skene by sampling, matrices and class prior integrated out.
+    """Gibbs: the posterior of Bayesian Dawid-Skene by sampling, with matrices and class prior integrated out.
 
-        p(z_i = k | the rest) ∝ (prior_class + n_k) Π_w (prior[k, y_iw] + C[w, k, y_iw]) / (Σ_l prior[k, l] + C[w, k,
+        p(z_i = k | all else) ∝ (prior_class + n_k) Π_w (prior[k, y_iw] + C[w, k, y_iw]) / (Σ_l prior[k, l] + C[w, k,
         l])
 
     with n and C counted without task i. Kim & Ghahramani (2012), AISTATS, proceedings.mlr.press/v22/kim12.html
-    (their sampler, collapsed). Each task's posterior is the mean of its conditionals, which varies less than its
-    visits do. Unlike `ibcc` it does not treat tasks as independent given the beliefs, so its confidence is honest on
-    little data. Fails by being slow, and by staying in one mode where the data allow several: prior_diagonal >
-    prior_off keeps it at the one where workers are right.
+    (their sampler, collapsed). Each task's posterior is the mean of its conditionals, which has a lower variance than
+    the frequencies of its samples. Unlike `ibcc` it does not treat tasks as independent given the beliefs, so its
+    confidence is well calibrated on little data. Fails by being slow, and by staying in one mode where the data allow
+    several: prior_diagonal > prior_off keeps it at the one where workers are right.
 
-    `burn_in` sweeps (200) are thrown away, `n_sweeps` (1000) averaged; large data get fewer of both.
+    `burn_in` sweeps (200) are discarded, `n_sweeps` (1000) are averaged; large data get fewer of both.
 
     `prior_diagonal` (4, above `prior_off`), `prior_off` (1) and `prior_class` (1), at least 0.05, as in `ibcc`.
 
@@ -302,24 +302,26 @@ class Gibbs(Aggregator):
             )
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """Sweeps from the majority vote; `trace` is Σ log p(a task's votes | all the rest), which wanders."""
+        """Run sweeps from the majority vote; `trace` is Σ log p(a task's votes | all else), which fluctuates."""
         order = ClassOrder.of(annotations, gold)
-        chain = Chain(annotations, Ballots.of(annotations, order), order.gold(gold, annotations.n_tasks), self)
+        chain = Chain(
+            annotations, SamplerRows.of(annotations, order), order.ranked_gold(gold, annotations.n_tasks), self
+        )
         burn_in, n_sweeps = self.plan(len(annotations) * annotations.n_classes)
         rng = np.random.default_rng(self.seed)
         trace = []
         for sweep in range(burn_in + n_sweeps):
             if sweep == burn_in:
-                chain.forget()
+                chain.reset_sums()
             trace.append(chain.sweep(rng))
             if run.callback is not None:
                 run.callback(sweep + 1, trace[-1])
-        posterior = order.back(chain.posterior())
+        posterior = order.invert(chain.posterior())
         counts = stats_of(Workspace.of(annotations), posterior).counts
         return Solution(
             posterior=posterior,
-            class_prior=order.back(chain.class_sum / chain.seen),
-            confusion=order.back_square(chain.confusion()),
+            class_prior=order.invert(chain.class_sum / chain.n_sweeps),
+            confusion=order.invert_confusion(chain.confusion()),
             counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
             trace=np.array(trace),
             n_iter=burn_in + n_sweeps,
@@ -327,95 +329,95 @@ class Gibbs(Aggregator):
         )
 
     def plan(self, work: int) -> tuple[int, int]:
-        """(burn_in, n_sweeps) as wished, or the same shares of what WORK allows."""
-        wish = self.burn_in + self.n_sweeps
-        total = min(wish, WORK // max(work, 1))
-        if total < min(wish, LEAST_SWEEPS):
+        """Return (burn_in, n_sweeps) as requested, or scaled down in proportion to what WORK allows."""
+        requested = self.burn_in + self.n_sweeps
+        total = min(requested, WORK // max(work, 1))
+        if total < min(requested, LEAST_SWEEPS):
             raise DataError(
                 f"{work:,} votes × classes leave gibbs {total} sweeps, too few for a sample; "
                 "ibcc fits the same model to data of any size"
             )
-        burn_in = self.burn_in * total // wish
+        burn_in = self.burn_in * total // requested
         return burn_in, total - burn_in
 
 
 class Chain:
-    """The sampler's state, classes by rank: z, its counts, and the sums that become means."""
+    """The sampler's state, with classes by rank: z, its counts, and the sums that become means."""
 
-    def __init__(self, votes: Annotations, ballots: Ballots, gold: npt.NDArray[np.int32], own: Gibbs) -> None:
+    def __init__(self, votes: Annotations, rows: SamplerRows, gold: npt.NDArray[np.int32], method: Gibbs) -> None:
         k, m = votes.n_classes, votes.n_workers
-        self.ballots, self.gold, self.prior_class = ballots, gold, own.prior_class
-        self.prior = diagonal_prior(k, own.prior_diagonal, own.prior_off)  # observed, true
-        weight = ballots.weight if len(ballots.weight) else np.ones(len(ballots.task))
-        said = np.bincount(ballots.task * np.int64(k) + ballots.label, weights=weight, minlength=len(gold) * k)
-        known, voted = gold < k, np.diff(ballots.offset) > 0
-        self.z = np.where(known, gold, said.reshape(-1, k).argmax(axis=1)).astype(np.int64)
-        # Tasks that nobody labelled are integrated out: they follow the class prior and teach nothing.
-        self.free = np.flatnonzero(~known & voted)
-        self.mass = np.bincount(self.z[known | voted], minlength=k).astype(np.float64)
-        self.cell = ballots.worker * np.int64(k) + ballots.label
-        self.counts = _tally(self.cell, self.z[ballots.task], weight, m * k, k)
-        self.total = _tally(ballots.worker, self.z[ballots.task], weight, m, k)
+        self.rows, self.gold, self.prior_class = rows, gold, method.prior_class
+        self.prior = diagonal_prior(k, method.prior_diagonal, method.prior_off)  # observed, true
+        weight = rows.weight if len(rows.weight) else np.ones(len(rows.task))
+        counts = np.bincount(rows.task * np.int64(k) + rows.label, weights=weight, minlength=len(gold) * k)
+        is_gold, has_votes = gold < k, np.diff(rows.offset) > 0
+        self.z = np.where(is_gold, gold, counts.reshape(-1, k).argmax(axis=1)).astype(np.int64)
+        # Tasks without labels are integrated out: they follow the class prior and carry no information.
+        self.free = np.flatnonzero(~is_gold & has_votes)
+        self.mass = np.bincount(self.z[is_gold | has_votes], minlength=k).astype(np.float64)
+        self.cell = rows.worker * np.int64(k) + rows.label
+        self.counts = _count_classes(self.cell, self.z[rows.task], weight, m * k, k)
+        self.total = _count_classes(rows.worker, self.z[rows.task], weight, m, k)
         self.q = np.zeros((len(gold), k))
-        self.forget()
+        self.reset_sums()
 
-    def forget(self) -> None:
-        """Start averaging again from nothing."""
-        self.seen = 0
+    def reset_sums(self) -> None:
+        """Restart the averages."""
+        self.n_sweeps = 0
         self.q[:] = 0.0
         self.class_sum = np.zeros(len(self.mass))
         self.row_sum = np.zeros((len(self.counts) // len(self.mass) ** 2, *self.prior.shape))
 
     def sweep(self, rng: np.random.Generator) -> float:
-        """Every free task once; one number from the generator for each."""
-        from ..maths.sampling import Prior, State, Votes, gibbs_sweep
+        """Sample every free task once, with one random number each; return the log score."""
+        from ..maths.sampling import GibbsVotes, Prior, State, gibbs_sweep
 
-        b = self.ballots
-        votes = Votes(b.offset, self.cell, b.worker, b.label, b.weight, b.before)
+        b = self.rows
+        votes = GibbsVotes(b.offset, self.cell, b.worker, b.label, b.weight, b.before)
         prior = Prior(self.prior.ravel(), self.prior.sum(axis=0), float(self.prior_class))
         state = State(self.z, self.counts, self.total, self.mass, self.q)
         score = gibbs_sweep(self.free, rng.random(len(self.free)), votes, prior, state)
-        self.seen += 1
+        self.n_sweeps += 1
         belief = self.mass + self.prior_class
         self.class_sum += belief / belief.sum()
-        rows = self.counts.reshape(self.row_sum.shape) + self.prior
-        self.row_sum += rows / (self.total.reshape(len(rows), 1, -1) + self.prior.sum(axis=0))
+        row_beliefs = self.counts.reshape(self.row_sum.shape) + self.prior
+        self.row_sum += row_beliefs / (self.total.reshape(len(row_beliefs), 1, -1) + self.prior.sum(axis=0))
         return float(score)
 
     def posterior(self) -> F8:
-        """Mean conditionals; certainty on gold; the class prior where nobody spoke."""
+        """Return the mean conditionals, with certainty on gold and the class prior on tasks without labels."""
         k = len(self.mass)
-        out = np.tile(self.class_sum / self.seen, (len(self.gold), 1))
-        out[self.free] = self.q[self.free] / self.seen
-        known = np.flatnonzero(self.gold < k)
-        out[known] = np.eye(k)[self.gold[known]]
+        out = np.tile(self.class_sum / self.n_sweeps, (len(self.gold), 1))
+        out[self.free] = self.q[self.free] / self.n_sweeps
+        gold_tasks = np.flatnonzero(self.gold < k)
+        out[gold_tasks] = np.eye(k)[self.gold[gold_tasks]]
         return np.asarray(out)
 
     def confusion(self) -> F8:
-        """Mean matrices, [worker, true, observed]."""
-        rows = self.row_sum.transpose(0, 2, 1) / self.seen
+        """Return the mean matrices, [worker, true, observed]."""
+        rows = self.row_sum.transpose(0, 2, 1) / self.n_sweeps
         return np.ascontiguousarray(rows / rows.sum(axis=2, keepdims=True))
 
 
-def _tally(place: npt.NDArray[np.integer], z: npt.NDArray[np.int64], weight: F8, n: int, k: int) -> F8:
-    """How heavily each (place, true class) occurs, flat."""
-    return np.bincount(place * np.int64(k) + z, weights=weight, minlength=n * k).astype(np.float64)
+def _count_classes(cell: npt.NDArray[np.integer], z: npt.NDArray[np.int64], weight: F8, n: int, k: int) -> F8:
+    """Return the summed weight of each (cell, true class), flat."""
+    return np.bincount(cell * np.int64(k) + z, weights=weight, minlength=n * k).astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IBCC(BayesAggregator):
-    """IBCC: Dawid-Skene with beliefs instead of estimates, by variational Bayes.
+    """IBCC: independent Bayesian classifier combination, Dawid-Skene with posteriors over parameters.
 
         z_i ~ Cat(d),   y_iw | z_i = k ~ Cat(A[w, k]),   A[w, k] ~ Dir(prior_off + (prior_diagonal - prior_off) e_k),
         d ~ Dir(prior_class)
 
     Kim & Ghahramani (2012), Bayesian classifier combination, AISTATS, proceedings.mlr.press/v22/kim12.html;
     variational form: Simpson et al. (2013), doi:10.1007/978-3-642-36406-8_1. A worker with few labels stays near the
-    prior, so it is safer than `dawid_skene` where labels are scarce. Fails where the prior is wrong for many: with K
-    classes a spammer needs about (prior_diagonal - prior_off) · K labels before it shows (web: .75 against .82 of
-    `dawid_skene`), and with workers who copy each other.
+    prior, so it is safer than `dawid_skene` where labels are scarce. Fails where the prior is wrong for many workers:
+    with K classes a spammer is recognised only after about (prior_diagonal - prior_off) · K labels (web: .75 against
+    .82 of `dawid_skene`). It also fails with workers who copy each other.
 
-    Independent Bayesian classifier combination; its objective is the evidence lower bound.
+    The objective is the evidence lower bound.
 
     `prior_diagonal` (4) and `prior_off` (1) are pseudo-counts of the right and of each wrong label in every row of
     a worker's matrix, `prior_class` (1) of each class; all at least 0.05.
@@ -437,15 +439,14 @@ class MeanField(ConfusionAggregator):
         two:  y_iw | z_i = k ~ Cat(A[w, k]),   A[w, k] ~ Dir(prior_off + (prior_diagonal - prior_off) e_k)
         one:  y_iw = z_i with probability p[w], else any other class,   p[w] ~ Beta(prior_diagonal, prior_off)
 
-    Liu, Peng & Ihler (2012), Variational inference for crowdsourcing, NIPS 25. It differs from EM in one place,
-    digamma instead of the logarithm; that place is why it leans on workers with a record. Fails under a prior that
-    does not fit: with Beta(2, 1.4) assumed for Beta(2, 1) and one guesser who labels every task, it believes the
+    Liu, Peng & Ihler (2012), Variational inference for crowdsourcing, NIPS 25. It differs from EM in one place, the
+    digamma function instead of the logarithm, which makes it rely on workers with many labels. Fails under a
+    misspecified prior: with Beta(2, 1.4) assumed for Beta(2, 1) and one guesser who labels every task, it follows the
     guesser (accuracy .50 on a sparse binary graph), and it is overconfident on sparse graphs.
 
-    The mean field of Liu et al.; `class_prior` None is uniform, else one probability per class, in class order.
-
     `coin` is "two" (a matrix per worker) or "one" (an accuracy per worker); `prior_diagonal` (2) and `prior_off` (1),
-    at least 0.05, are the pseudo-counts of right and wrong labels.
+    at least 0.05, are the pseudo-counts of right and wrong labels. `class_prior` is one probability per class, in
+    class order (None: uniform).
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -460,48 +461,48 @@ class MeanField(ConfusionAggregator):
     class_prior: Annotated[tuple[float, ...], Proportions()] | None = None
 
     def model(self, shape: Shape) -> ConfusionModel:
-        """Beliefs over workers only."""
+        """Return the model with beliefs over workers only."""
         k = shape.n_classes
-        given = np.full(k, 1 / k) if self.class_prior is None else np.asarray(self.class_prior, dtype=np.float64)
-        if len(given) != k:
-            raise ParameterError(f"class_prior has {len(given)} entries and the data have {k} classes")
-        given = given / given.sum()
+        class_prior = np.full(k, 1 / k) if self.class_prior is None else np.asarray(self.class_prior, dtype=np.float64)
+        if len(class_prior) != k:
+            raise ParameterError(f"class_prior has {len(class_prior)} entries and the data have {k} classes")
+        class_prior = class_prior / class_prior.sum()
         if self.coin == "one":
-            return OneCoinBeliefs(np.array([self.prior_diagonal, self.prior_off]), given)
-        return FixedClasses(diagonal_prior(k, self.prior_diagonal, self.prior_off), given)
+            return OneCoinBeliefs(np.array([self.prior_diagonal, self.prior_off]), class_prior)
+        return FixedClasses(diagonal_prior(k, self.prior_diagonal, self.prior_off), class_prior)
 
-    def learn(self, data: Spread, run_: Run) -> Learnt:
-        """The highest ELBO over the starts."""
-        return bayes_learnt(*self.search(data, run_))
+    def learn(self, data: PartitionedVotes, run_: Run) -> FitState:
+        """Return the fit with the highest ELBO over the starts."""
+        return bayes_fit_state(*self.search(data, run_))
 
 
 class FixedClasses(BayesModel):
-    """Beliefs over matrices; the classes' probabilities are given."""
+    """Beliefs over matrices, with fixed class probabilities."""
 
-    def __init__(self, prior: F8, given: F8) -> None:
+    def __init__(self, prior: F8, probabilities: F8) -> None:
         super().__init__(prior, 0.0)
-        self.given = given
+        self.probabilities = probabilities
 
     def classes(self, mass: F8) -> tuple[F8, F8, float]:  # noqa: ARG002
-        """As given, whatever the data say."""
-        return self.given, self.given, 0.0
+        """Return the fixed probabilities, whatever the data."""
+        return self.probabilities, self.probabilities, 0.0
 
 
 class OneCoinBeliefs(FixedClasses):
-    """Beliefs over one accuracy per worker: Beta(right, wrong), wrong labels even over the K - 1 other classes.
+    """Beliefs over one accuracy per worker, Beta(right, wrong), with wrong labels uniform over the K - 1 other classes.
 
-    Its prior is the pair of Beta parameters, or one pair per worker.
+    The prior is the pair of Beta parameters, or one pair per worker.
     """
 
     def with_history(self, history: F8 | None) -> Self:
-        """Right and wrong labels of earlier projects stand beside the Beta parameters."""
+        """Return the same model with right and wrong labels of earlier projects added to the Beta parameters."""
         if history is None:
             return self
         right = np.einsum("wkk->w", history)
         return super().with_history(np.stack([right, history.sum(axis=(1, 2)) - right], axis=1))
 
     def rows(self, counts: F8) -> tuple[F8, F8, float]:
-        """The matrices that E log p and E log (1 - p) stand for, their means, and the divergence."""
+        """Return the matrices of exp E log p and exp E log (1 - p), their means, and the divergence."""
         k = counts.shape[1]
         right = np.einsum("wkk->w", counts)
         wrong = np.maximum(counts.sum(axis=(1, 2)) - right, 0.0)
@@ -516,5 +517,5 @@ class OneCoinBeliefs(FixedClasses):
 
 
 def _coin(pair: F8, k: int) -> F8:
-    """(right, each wrong) of every worker as a matrix."""
+    """Return (right, each wrong) of every worker as a matrix."""
     return even(pair[:, 0, None, None], pair[:, 1, None, None], k)

@@ -1,8 +1,9 @@
-"""A result whose confidence is calibrated on the gold that its fit was given.
+"""Calibrate the confidence of a result on the gold that its fit was given.
 
-What gold says of a method must come from a fit that has not seen it: the method is fitted once more without gold, its
-confidence is compared with the truth (maths/trust), and the correction is applied to the fit with gold.
-Gold that is no random sample of the tasks would make confidence worse, so gold that is refuted as one is not used.
+The calibration must come from a fit that has not used the gold: the method is fitted once more without gold, its
+confidence is compared with the truth (stats/gold_calibration.py), and the correction is applied to the fit with gold.
+Gold that is not a random sample of the tasks would make confidence worse, so it is tested and not used if the test
+rejects it.
 """
 
 from __future__ import annotations
@@ -30,26 +31,34 @@ F8 = npt.NDArray[np.float64]
 
 
 def calibrated(method: Aggregator, result: Result, annotations: Annotations, gold: Gold, run: Run) -> Result:
-    """`result` with confidence calibrated on `gold`, which it may have been given; the labels stay as they are.
+    """Return the result with confidence calibrated on gold; the labels stay as they are.
 
-    `extra["gold_check"]` holds what was learnt, or the reason why nothing was. `extra["blind_..."]` hold for each task
-    of the fit without gold: label, confidence, the order in which labels are accepted, whether the label is the same as
-    here, whether it is right (`hit`; NaN: not checked), and how probably if ties are broken by chance (`right`).
+    `extra["gold_check"]` holds the calibration, or the reason why there is none. `extra["blind_..."]` describe the fit
+    without gold, by task: label, confidence, the order in which labels are accepted, whether the label is the same as
+    in the result, whether it is right (`hit`; NaN: not checked), and the probability that it is if ties are broken at
+    random (`right`).
+
+    Args:
+        method: The method of the result.
+        result: The result of a fit, with or without this gold.
+        annotations: The votes.
+        gold: The gold.
+        run: How the fit was run.
     """
     checked = np.flatnonzero(gold.mask & (annotations.labels_per_task > 0))
     if len(checked) < FEWEST:
         return _noted(result, too_few(len(checked)))
-    with warnings.catch_warnings():  # what is to be reported about these votes was reported by the first fit
+    with warnings.catch_warnings():  # the first fit has warned about these votes already
         warnings.simplefilter("ignore", CrowdwiseWarning)
-        blind = method.answer(annotations, None, replace(run, callback=None)).posterior
-    # Gold that only taught the fit was chosen in another way: it is neither sample nor population.
-    other = None if result.gold is None else result.gold & ~gold.mask
-    sums = sums_of(blind, annotations.labels_per_task, gold, other)
-    learnt, note = learn(sums)
-    if learnt is None:
+        blind = method.fit_solution(annotations, None, replace(run, callback=None)).posterior
+    # Gold that was used for the fit only was chosen in another way: it is neither sample nor population.
+    fit_gold = None if result.gold is None else result.gold & ~gold.mask
+    sums = sums_of(blind, annotations.labels_per_task, gold, fit_gold)
+    calibration, note = learn(sums)
+    if calibration is None:
         return _noted(result, note)
     confidence, right = blind.max(axis=1), sums.right
-    posterior = corrected(result.posterior, learnt, annotations.labels_per_task, result.gold)
+    posterior = corrected(result.posterior, calibration, annotations.labels_per_task, result.gold)
     mask = gold.mask if result.gold is None else gold.mask | result.gold
     label = break_ties(blind, method.seed)
     same = label == break_ties(result.posterior, method.seed)
@@ -65,7 +74,6 @@ def calibrated(method: Aggregator, result: Result, annotations: Annotations, gol
 
 
 def _order(method: Aggregator, annotations: Annotations, label: npt.NDArray[np.int32], confidence: F8) -> F8:
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)
         model = second_model(method.name, method.params())
@@ -77,49 +85,70 @@ def _noted(result: Result, note: dict[str, Any]) -> Result:
 
 
 def sums_of(
-    blind: F8, n_labels: npt.NDArray[np.int64], gold: Gold, taught: npt.NDArray[np.bool_] | None = None
+    blind: F8, n_labels: npt.NDArray[np.int64], gold: Gold, fit_gold: npt.NDArray[np.bool_] | None = None
 ) -> GoldSums:
-    """What a fit without gold says of some tasks; tasks in `taught` have gold that calibrates nothing."""
+    """Return the sums from which a fit without gold is calibrated.
+
+    Args:
+        blind: Posterior of the fit without gold.
+        n_labels: Number of labels of each task.
+        gold: The gold to calibrate on.
+        fit_gold: Mask of tasks with other gold, which is used neither as sample nor as population.
+    """
     checked = np.flatnonzero(gold.mask & (n_labels > 0))
     right = tie_shares(blind)[checked, gold.label[checked]]
     first = winners(blind).argmax(axis=1)  # a label that does not depend on how ties are drawn
-    return GoldSums.of(blind.max(axis=1), first, blind.shape[1], n_labels, gold.mask, right, taught)
+    return GoldSums.of(blind.max(axis=1), first, blind.shape[1], n_labels, gold.mask, right, fit_gold)
 
 
 def too_few(n: int) -> dict[str, Any]:
-    """The note of a result with too few checked tasks."""
+    """Return the note of a result with too few checked tasks."""
     return {"n": n, "reason": f"{n} checked tasks are too few to calibrate confidence; {FEWEST} or more will do"}
 
 
 def learn(sums: GoldSums) -> tuple[GoldCalibration | None, dict[str, Any]]:
-    """How confidence is to be corrected, and the note that the result carries; None and the reason where the checked
-    tasks cannot be a random sample of the labelled ones."""
+    """Return the calibration and the note for the result.
+
+    Where the checked tasks cannot be a random sample of the labelled ones, the calibration is None and the note gives
+    the reason.
+    """
     n, p = len(sums.checked), sums.sample_tests()
     worst = min(p, key=p.__getitem__, default="")
     if worst and p[worst] <= LEVEL:
-        what = "other labels" if worst == "label" else f"another {worst}"
+        difference = "labels differ" if worst == "label" else f"{worst} differs"
         reason = (
-            f"the checked tasks are no random sample (they have {what} than the rest, p = {p[worst]:.0e}), so "
+            f"the checked tasks are not a random sample (their {difference} from those of the others, "
+            f"p = {p[worst]:.0e}), so "
             "confidence is not calibrated on them; draw tasks to check with crowdwise estimate --draw"
         )
         return None, {"n": n, "reason": reason, "refuted": True}
-    learnt = GoldCalibration.around(sums.centre, sums.checked, sums.right)
-    return learnt, {"n": n, "slope": learnt.slope, "shift": learnt.shift, "centre": learnt.centre}
+    calibration = GoldCalibration.around(sums.centre, sums.checked, sums.right)
+    return calibration, {
+        "n": n,
+        "slope": calibration.slope,
+        "shift": calibration.shift,
+        "centre": calibration.centre,
+    }
 
 
 def corrected(
-    posterior: F8, learnt: GoldCalibration, n_labels: npt.NDArray[np.int64], kept: npt.NDArray[np.bool_] | None
+    posterior: F8,
+    calibration: GoldCalibration,
+    n_labels: npt.NDArray[np.int64],
+    fit_gold: npt.NDArray[np.bool_] | None,
 ) -> F8:
-    """The posterior with calibrated confidence where there are labels; the truth that a fit was given stays certain."""
-    out = np.where((n_labels > 0)[:, None], learnt.apply(posterior), posterior)
-    if kept is not None:
-        out[kept] = posterior[kept]
+    """Return the posterior with calibrated confidence on tasks with labels; gold tasks of the fit stay certain."""
+    out = np.where((n_labels > 0)[:, None], calibration.apply(posterior), posterior)
+    if fit_gold is not None:
+        out[fit_gold] = posterior[fit_gold]
     return out
 
 
 def expected(sums: GoldSums, calibrated: float) -> dict[str, Any]:
-    """The entry of `extra` with the share of right labels among the tasks without gold, whose calibrated confidence
-    adds up to `calibrated`; none where every task has gold."""
+    """Return the entry of `extra` with the expected share of right labels among the tasks without gold.
+
+    `calibrated` is the sum of their calibrated confidence. Empty where every task has gold.
+    """
     n = sums.others
     if not n:
         return {}

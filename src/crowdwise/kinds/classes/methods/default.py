@@ -12,8 +12,11 @@ from .judges import ENOUGH, all_models
 
 
 def class_default(votes: Annotations, gold: Any = None) -> str:
-    """The default method for class labels. Judges that are all models err together: the vote of their families without
-    gold, a stack with enough of it. Ordered classes have a default of their own."""
+    """Return the default method for class labels.
+
+    Judges that are all models err together: they get a vote by model family without gold, and a stack with enough of
+    it. Ordered classes have a default of their own.
+    """
     if all_models(votes):
         if gold is None:
             return "family_vote"

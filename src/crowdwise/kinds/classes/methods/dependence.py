@@ -1,8 +1,9 @@
-"""The group-aware model: exact EM on the tree task -> group -> label.
+"""Groups of dependent workers: a search for them, and the group-aware model, exact EM on a tree.
 
     z_i ~ Cat(class_prior),  g_ij | z_i = k ~ Cat(between[j, k]),  y_iw | g_ij = c ~ Cat(within[w, c]),  w in group j
 
-A group of one has between = I, so its g is z itself. Everything runs over the (task, group) pairs that have labels.
+The tree is task -> group -> label. A group of one has between = I, so its g is z itself. Everything runs over the
+(task, group) pairs that have labels.
 """
 
 from __future__ import annotations
@@ -32,11 +33,20 @@ from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
 from ..answers import Classes
-from .base import Run, SpreadAggregator
+from .base import PartitionedAggregator, Run
 from .confusion.base import counted
 from .confusion.matrices import DawidSkene
 from .infer import ClassModel
-from .spread import After, Judge, Learnt, Spread, Under, clamped, judged, with_rows
+from .partitioned import (
+    FitState,
+    ModelPredictor,
+    PartitionedVotes,
+    Predictor,
+    TransformedPredictor,
+    apply_predictor,
+    clamped,
+    with_columns,
+)
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -58,7 +68,7 @@ class GroupParams:
     class_prior: F8
 
 
-class Pairs:
+class GroupPairs:
     """The (task, group) pairs of a shard that have labels, sorted by task, then group."""
 
     def __init__(self, shard: LabelRows, group: I8, many: npt.NDArray[np.bool_]) -> None:
@@ -81,34 +91,34 @@ class GroupModel:
         self.group, self.k = group, n_classes
         self.many = np.bincount(group) > 1
         self.smoothing, self.prior_class = smoothing, prior_class
-        self._pairs: WeakKeyDictionary[Workspace, Pairs] = WeakKeyDictionary()
+        self._pairs: WeakKeyDictionary[Workspace, GroupPairs] = WeakKeyDictionary()
 
-    def pairs(self, space: Workspace) -> Pairs:
-        """The pairs of a shard, worked out once."""
+    def pairs(self, space: Workspace) -> GroupPairs:
+        """Return the pairs of a shard, computed once."""
         if space not in self._pairs:
-            self._pairs[space] = Pairs(space.shard, self.group, self.many)
+            self._pairs[space] = GroupPairs(space.shard, self.group, self.many)
         return self._pairs[space]
 
     def start(self, shard: Workspace) -> GroupStats:
-        """A vote in which a group of several has one voice, its winner's; inside a group its own votes stand for g."""
+        """Start from a vote in which a group of several has one vote, its winner; in the group, g is its own vote."""
         space, pairs = shard, self.pairs(shard)
-        posterior = clamped(shard, self.one_voice(pairs))
+        posterior = clamped(shard, self.one_vote_per_group(pairs))
         joint = posterior[pairs.task[pairs.big]][:, :, None] * self.shares(pairs)[pairs.big][:, None, :]
         return self.gather(space, pairs, posterior, joint)
 
-    def shares(self, pairs: Pairs) -> F8:
-        """The winners of the vote inside each pair."""
+    def shares(self, pairs: GroupPairs) -> F8:
+        """Return the winners of the vote inside each pair."""
         votes = np.eye(self.k)[pairs.label] * pairs.weight[:, None]
         return tie_shares(segment_sum(votes, pairs.rows))
 
-    def one_voice(self, pairs: Pairs) -> F8:
-        """Vote shares in which a group of several has one vote, that of its winner."""
-        said = segment_sum(np.eye(self.k)[pairs.label] * pairs.weight[:, None], pairs.rows)
-        said[pairs.big] = self.shares(pairs)[pairs.big]
-        return shares(segment_sum(said, pairs.tasks))
+    def one_vote_per_group(self, pairs: GroupPairs) -> F8:
+        """Return vote shares in which a group of several has one vote, that of its winner."""
+        votes = segment_sum(np.eye(self.k)[pairs.label] * pairs.weight[:, None], pairs.rows)
+        votes[pairs.big] = self.shares(pairs)[pairs.big]
+        return shares(segment_sum(votes, pairs.tasks))
 
     def accumulate(self, params: GroupParams, shard: Workspace) -> tuple[GroupStats, float]:
-        """Messages up the tree, the posterior, and the joint of class and g on the way down."""
+        """Pass messages up the tree, compute the posterior, and the joint of class and g on the way down."""
         space, pairs, k = shard, self.pairs(shard), self.k
         logs = np.log(params.within).reshape(-1, k)[pairs.cell] * pairs.weight[:, None]
         up = segment_sum(logs, pairs.rows)  # pair, c
@@ -118,27 +128,27 @@ class GroupModel:
         score = np.log(np.maximum(params.class_prior, 1e-18)) + segment_sum(up, pairs.tasks)
         posterior, total = normalise_rows(score)
         if space.gold is not None:
-            known = np.flatnonzero(space.gold < k)
-            total[known] = score[known, space.gold[known]]
-            posterior[known] = np.eye(k)[space.gold[known]]
+            gold_tasks = np.flatnonzero(space.gold < k)
+            total[gold_tasks] = score[gold_tasks, space.gold[gold_tasks]]
+            posterior[gold_tasks] = np.eye(k)[space.gold[gold_tasks]]
         joint = flat.reshape(-1, k, k) * posterior[pairs.task[pairs.big]][:, :, None]
-        space.memory.leave(posterior)
+        space.memory.store(posterior)
         return self.gather(space, pairs, posterior, joint), float(total.sum())
 
     def posterior(self, params: GroupParams, shard: Workspace) -> F8:
-        """posterior[task, class]."""
+        """Return posterior[task, class]."""
         self.accumulate(params, shard)
         return shard.memory.take()
 
-    def gather(self, space: Workspace, pairs: Pairs, posterior: F8, joint: F8) -> GroupStats:
-        """Expected counts: g for groups of several, the class itself for groups of one."""
+    def gather(self, space: Workspace, pairs: GroupPairs, posterior: F8, joint: F8) -> GroupStats:
+        """Return expected counts: of g for groups of several, of the class itself for groups of one."""
         k, n_groups, cells = self.k, len(self.many), space.shard.n_workers * self.k
         inner = posterior[pairs.task]
         inner[pairs.big] = joint.sum(axis=1)
         rows = inner[pairs.of_row] * pairs.weight[:, None]
         counts = np.stack([np.bincount(pairs.cell, weights=rows[:, c], minlength=cells) for c in range(k)], axis=1)
-        where = pairs.group[pairs.big]
-        links = [np.bincount(where, weights=column, minlength=n_groups) for column in joint.reshape(-1, k * k).T]
+        group = pairs.group[pairs.big]
+        links = [np.bincount(group, weights=column, minlength=n_groups) for column in joint.reshape(-1, k * k).T]
         return GroupStats(
             counts.astype(np.float64, copy=False).reshape(-1, k, k),
             posterior.sum(axis=0),
@@ -146,43 +156,43 @@ class GroupModel:
         )
 
     def maximise(self, stats: GroupStats) -> GroupParams:
-        """Counts plus pseudo-counts, normalised; groups of one are tied to the class."""
+        """Normalise counts plus pseudo-counts; groups of one are tied to the class."""
         within = stats.counts + self.smoothing
         between = stats.links + self.smoothing
         between /= between.sum(axis=2, keepdims=True)
-        # The floor only keeps the logarithm finite: groups of one never read their table.
+        # The floor only keeps the logarithm finite: the table of groups of one is never used.
         between[~self.many] = np.maximum(np.eye(self.k), 1e-18)
         mass = stats.mass + self.prior_class
         return GroupParams(within / within.sum(axis=1, keepdims=True), between, mass / mass.sum())
 
     def log_prior(self, params: GroupParams) -> float:
-        """Dirichlet densities whose mode the M-step takes."""
+        """Log density of the Dirichlet priors, whose mode the M-step takes."""
         density = np.log(params.within).sum() + np.log(params.between[self.many]).sum()
         classes = self.prior_class * np.log(params.class_prior).sum() if self.prior_class > 0 else 0.0
         return float(self.smoothing * density + classes)
 
 
 # ----------------------------------------------------------------
-# Which workers copy each other? Agreement beyond what independent errors explain.
-# A fit alone cannot say: thirty copies of a coin look like thirty honest workers, and three experts among them like
-# plotters. What tells them apart is that copies agree more closely than honest workers can. So:
+# A search for workers who copy each other, by agreement beyond what independent errors explain.
+# A fit alone cannot find them: thirty copies of a coin look like thirty honest workers, and three experts among them
+# like a conspiracy. The difference is that copies agree more closely than honest workers can. So:
 #
-# 1. Workers are joined in the order of their agreement (average linkage): the closest first.
+# 1. Workers are clustered by their agreement (average linkage), the closest first.
 # 2. At each level every cluster gets one vote, Dawid-Skene is fitted to the clusters, and each pair's agreement is
 #    tested against the fit: excess = agreement - sum_k p_k sum_l A[m, k, l] A[m', k, l], with false-discovery control.
-#    The finest level without excess is taken. Independent workers have none at the outset and stay single.
-# 3. Clusters that can be broken up again without excess are, and of the others only members whose own agreement is
-#    in excess stay together.
+#    The finest level without excess is taken. Independent workers have none at the first level and stay single.
+# 3. Clusters that can be split again without excess are split, and of the other clusters only members whose own
+#    agreement is in excess stay together.
 #
-# All of it is sums over tasks, so the votes may be in parts. After the agreement tests of Traganitis & Giannakis
+# All steps are sums over tasks, so the votes may be in parts. After the agreement tests of Traganitis & Giannakis
 # (2021) and the group search of Jaffe et al. (2016). Fails when copies are noisier than the honest workers, and when
-# everybody is wrong on the same hard tasks.
+# all workers are wrong on the same hard tasks.
 
-# A pair with fewer common tasks says nothing.
+# Pairs with fewer common tasks are not tested.
 MIN_COMMON = 10
-# Workers beyond the most active so many are left single: the search works on worker × worker tables.
+# Only the most active workers are searched, the others stay single: the search uses worker × worker tables.
 MAX_WORKERS = 2_000
-# Levels tried at most.
+# The most levels that are tried.
 LEVELS = 30
 
 
@@ -195,25 +205,31 @@ class Overlap:
     mix: list[F8]
 
     def add(self, other: Overlap) -> None:
-        """The same with another part's."""
-        for mine, theirs in zip(self._tables(), other._tables(), strict=True):
-            mine += theirs
+        """Add the tables of another part in place."""
+        for table, other_table in zip(self._tables(), other._tables(), strict=True):
+            table += other_table
 
     def _tables(self) -> list[F8]:
         return [self.common, self.agreed, *self.mix]
 
 
-def find_groups(votes: Annotations | Spread, level: float, excess: float) -> I8:
-    """Group number of each worker; workers who share one depend on each other."""
-    data = votes if isinstance(votes, Spread) else Spread.of(votes, None)
+def find_groups(votes: Annotations | PartitionedVotes, level: float, excess: float) -> I8:
+    """Return the group number of each worker; workers of one group depend on each other.
+
+    Args:
+        votes: The votes.
+        level: False-discovery level of the tests.
+        excess: The least agreement beyond the fit that counts as dependence.
+    """
+    data = votes if isinstance(votes, PartitionedVotes) else PartitionedVotes.of(votes, None)
     single, labels = np.arange(data.n_workers), data.sum(_labels, plus)
     active = np.argsort(-labels, kind="stable")[:MAX_WORKERS]
     active = np.sort(active[labels[active] >= MIN_COMMON])
     if len(active) < 3 or data.n_classes < 2:
         return single
-    look = _Look(active, level, excess)
-    found = _finest_without_excess(data, _tree(data, active), look)
-    return single if found is None else _members_in_excess(data, _without_needless(data, found, look), look)
+    search = _GroupSearch(active, level, excess)
+    group = _finest_without_excess(data, _tree(data, active), search)
+    return single if group is None else _members_in_excess(data, _split_needless(data, group, search), search)
 
 
 def _labels(space: Workspace) -> I8:
@@ -221,84 +237,84 @@ def _labels(space: Workspace) -> I8:
 
 
 @dataclass(frozen=True)
-class _Look:
-    """The workers that are looked at, and what makes a pair of them dependent."""
+class _GroupSearch:
+    """The workers that are searched, and the thresholds of dependence."""
 
     active: I8
     level: float
     excess: float
 
 
-def _tree(data: Spread, active: I8) -> list[I8]:
-    """Partitions from single workers to coarse clusters, the closest workers joined first."""
+def _tree(data: PartitionedVotes, active: I8) -> list[I8]:
+    """Return partitions from single workers to coarse clusters, the closest workers joined first."""
     from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import squareform
 
-    both = overlapping(data, active, None)
-    common, agreed = both.common, both.agreed
-    far = np.where(common >= MIN_COMMON, 1 - agreed / np.maximum(common, 1), 1.0)
-    np.fill_diagonal(far, 0.0)
-    tree = linkage(squareform(far, checks=False), method="average")
+    overlap = overlapping(data, active, None)
+    common, agreed = overlap.common, overlap.agreed
+    distance = np.where(common >= MIN_COMMON, 1 - agreed / np.maximum(common, 1), 1.0)
+    np.fill_diagonal(distance, 0.0)
+    tree = linkage(squareform(distance, checks=False), method="average")
     m = len(active)
-    usual = agreed[~np.eye(m, dtype=bool)].sum() / max(common[~np.eye(m, dtype=bool)].sum(), 1)
-    # Who agrees less than the crowd does copies nobody; three clusters are the fewest that can be told apart.
-    joins = int((tree[:, 2] <= 1 - usual + 0.05).sum())
+    mean_agreement = agreed[~np.eye(m, dtype=bool)].sum() / max(common[~np.eye(m, dtype=bool)].sum(), 1)
+    # Pairs that agree less than the crowd are no copies; three clusters are the fewest that can be distinguished.
+    joins = int((tree[:, 2] <= 1 - mean_agreement + 0.05).sum())
     fewest = max(3, m - joins)
     sizes = np.unique(np.round(np.geomspace(fewest, m, min(LEVELS, m - fewest + 1))).astype(int))[::-1]
     out = []
     for cut in cut_tree(tree, n_clusters=sizes).T:
         group = np.arange(data.n_workers)
-        # A cluster has the number of its first member: no clash with the workers outside the search.
+        # A cluster has the number of its first member, so it does not clash with workers outside the search.
         first = {c: active[np.flatnonzero(cut == c)[0]] for c in np.unique(cut)}
         group[active] = [first[c] for c in cut]
         out.append(np.unique(group, return_inverse=True)[1])
     return out
 
 
-def _finest_without_excess(data: Spread, partitions: list[I8], look: _Look) -> I8 | None:
-    """The first partition whose clusters are independent given the fit; None where the workers are already."""
+def _finest_without_excess(data: PartitionedVotes, partitions: list[I8], search: _GroupSearch) -> I8 | None:
+    """Return the first partition whose clusters are independent given the fit; None where single workers are."""
     for i, group in enumerate(partitions):
-        if _independent(data, group, look):
+        if _independent(data, group, search):
             return None if i == 0 else group
     return None
 
 
-def _independent(data: Spread, group: I8, look: _Look) -> bool:
+def _independent(data: PartitionedVotes, group: I8, search: _GroupSearch) -> bool:
     """Whether no two clusters agree beyond the fit to the clusters."""
-    units, among = in_units(data, group), np.unique(group[look.active])
-    judge, theta = fit_units(units)
-    return not flagged(overlapping(units, among, judge), theta[among], look.level, look.excess).any()
+    units, active = in_units(data, group), np.unique(group[search.active])
+    predictor, theta = fit_units(units)
+    return not flagged(overlapping(units, active, predictor), theta[active], search.level, search.excess).any()
 
 
-def _without_needless(data: Spread, group: I8, look: _Look) -> I8:
-    """Clusters broken up again, the smallest first, wherever their members are independent without them."""
+def _split_needless(data: PartitionedVotes, group: I8, search: _GroupSearch) -> I8:
+    """Split clusters, the smallest first, wherever there is no excess without them."""
     sizes = np.bincount(group)
     for cluster in sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda c: (sizes[c], c)):
         trial = group.copy()
         members = np.flatnonzero(group == cluster)
         trial[members[1:]] = group.max() + np.arange(1, len(members))
-        if _independent(data, trial, look):
+        if _independent(data, trial, search):
             group = trial
     return np.asarray(np.unique(group, return_inverse=True)[1], dtype=np.int64)
 
 
-def _members_in_excess(data: Spread, group: I8, look: _Look) -> I8:
-    """Within clusters, the connected components of pairs in excess under the fit to the clusters."""
+def _members_in_excess(data: PartitionedVotes, group: I8, search: _GroupSearch) -> I8:
+    """Return the connected components, within clusters, of pairs in excess under the fit to the clusters."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    judge = After(_Units(group), fit_units(in_units(data, group))[0])
-    among = look.active
-    theta = own_confusions(data, judge)[among]
-    pairs = flagged(overlapping(data, among, judge), theta, look.level, look.excess)
-    first, second = np.nonzero(pairs & (group[among][:, None] == group[among][None, :]))
-    edges = csr_array((np.ones(len(first)), (among[first], among[second])), shape=(data.n_workers,) * 2)
+    predictor = TransformedPredictor(_GroupVotes(group), fit_units(in_units(data, group))[0])
+    active = search.active
+    theta = worker_confusions(data, predictor)[active]
+    pairs = flagged(overlapping(data, active, predictor), theta, search.level, search.excess)
+    first, second = np.nonzero(pairs & (group[active][:, None] == group[active][None, :]))
+    edges = csr_array((np.ones(len(first)), (active[first], active[second])), shape=(data.n_workers,) * 2)
     return np.asarray(connected_components(edges, directed=False)[1], dtype=np.int64)
 
 
 def as_units(votes: Annotations, group: I8) -> Annotations:
-    """One vote per task and group: its majority, shared out where it is tied."""
-    pairs = Pairs(votes, group, np.ones(group.max() + 1, dtype=bool))
+    """Return one vote per task and group: its majority, split where it is tied."""
+    pairs = GroupPairs(votes, group, np.ones(group.max() + 1, dtype=bool))
     won = tie_shares(segment_sum(np.eye(votes.n_classes)[pairs.label] * pairs.weight[:, None], pairs.rows))
     pair, label = np.nonzero(won)
     return replace(
@@ -316,89 +332,88 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
 
 
 @dataclass(frozen=True, eq=False)
-class _Units:
-    """A change of parts: one vote per task and group."""
+class _GroupVotes:
+    """A transform of parts: one vote per task and group."""
 
     group: I8
 
-    def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:  # noqa: ARG002
-        return as_units(with_rows(part), self.group), None
+    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:  # noqa: ARG002
+        return as_units(with_columns(part), self.group), None
 
 
-def in_units(data: Spread, group: I8) -> Spread:
-    """The votes of all groups, one per task and group."""
+def in_units(data: PartitionedVotes, group: I8) -> PartitionedVotes:
+    """Return the votes with groups as workers, one vote per task and group."""
     units = pl.Series("worker", np.arange(group.max() + 1))
-    return replace(data.through(_Units(group)), workers=units, told=False)
+    return replace(data.transformed(_GroupVotes(group)), workers=units, has_gold=False)
 
 
-def fit_units(units: Spread) -> tuple[Judge, F8]:
-    """What judges the units' tasks, and confusions [worker, true, observed], of a smoothed Dawid-Skene."""
-    found = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, Run())
-    assert found.confusion is not None
-    return found.judge, found.confusion
+def fit_units(units: PartitionedVotes) -> tuple[Predictor, F8]:
+    """Return the predictor and the confusions [worker, true, observed] of a smoothed Dawid-Skene."""
+    state = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, Run())
+    assert state.confusion is not None
+    return state.predictor, state.confusion
 
 
-def own_confusions(data: Spread, judge: Judge) -> F8:
-    """Confusions of single workers under a posterior that they did not take part in one by one."""
+def worker_confusions(data: PartitionedVotes, predictor: Predictor) -> F8:
+    """Return confusions of single workers under a posterior that was not fitted to single workers."""
     k = data.n_classes
-    counts = data.sum(partial(_own_counts, judge), plus)
-    # Half a label a row: half a label a cell would make guessers of good workers where classes are many.
+    counts = data.sum(partial(_worker_counts, predictor), plus)
+    # Half a label per row: half a label per cell would turn good workers into guessers where there are many classes.
     table = counts.reshape(data.n_workers, k, k).transpose(0, 2, 1) + 0.5 / k
     return np.asarray(table / table.sum(axis=2, keepdims=True))
 
 
-def _own_counts(judge: Judge, space: Workspace) -> F8:
-    votes, posterior = cast(Annotations, space.shard), judged(judge, space, keep=True).posterior
+def _worker_counts(predictor: Predictor, space: Workspace) -> F8:
+    votes, posterior = cast(Annotations, space.shard), apply_predictor(predictor, space, keep=True).posterior
     w = np.ones(len(votes)) if votes.weight is None else votes.weight
     rows = posterior[votes.task] * w[:, None]
     cells = votes.n_workers * votes.n_classes
-    each = [np.bincount(votes.cell, weights=column, minlength=cells) for column in rows.T]
-    return np.stack(each, axis=1)
+    return np.stack([np.bincount(votes.cell, weights=column, minlength=cells) for column in rows.T], axis=1)
 
 
-def overlapping(data: Spread, among: I8, judge: Judge | None) -> Overlap:
-    """`overlap` over all parts, added up in their order: only two of these tables are held."""
-    every = data.map(partial(_overlap, among, judge))
-    total = next(every)
-    for one in every:
-        total.add(one)
+def overlapping(data: PartitionedVotes, workers: I8, predictor: Predictor | None) -> Overlap:
+    """Return `overlap` over all parts, added up in order: only two of these tables are in memory at a time."""
+    overlaps = data.map(partial(_overlap, workers, predictor))
+    total = next(overlaps)
+    for part in overlaps:
+        total.add(part)
     return total
 
 
-def _overlap(among: I8, judge: Judge | None, space: Workspace) -> Overlap:
-    posterior = None if judge is None else judged(judge, space).posterior
-    return overlap(cast(Annotations, space.shard), among, posterior)
+def _overlap(workers: I8, predictor: Predictor | None, space: Workspace) -> Overlap:
+    posterior = None if predictor is None else apply_predictor(predictor, space).posterior
+    return overlap(cast(Annotations, space.shard), workers, posterior)
 
 
-def overlap(votes: Annotations, among: I8, posterior: F8 | None) -> Overlap:
-    """Common tasks, agreements and, given a posterior, class mixtures of all pairs of the workers in `among`."""
+def overlap(votes: Annotations, workers: I8, posterior: F8 | None) -> Overlap:
+    """Return common tasks, agreements and, given a posterior, class mixtures of all pairs of these workers."""
     from scipy.sparse import csr_array
 
     shape = (votes.n_workers, votes.n_tasks)
-    _, place, times = np.unique(
+    _, pair, n_answers = np.unique(
         votes.task.astype(np.int64) * votes.n_workers + votes.worker, return_inverse=True, return_counts=True
     )
-    share = 1 / times[place]  # of several answers of one worker to one task, each counts by its share
-    once = csr_array((share, (votes.worker, votes.task)), shape=shape)[among]
-    agreed = np.zeros((len(among), len(among)))
+    share = 1 / n_answers[pair]  # several answers of one worker to one task share one vote
+    once = csr_array((share, (votes.worker, votes.task)), shape=shape)[workers]
+    agreed = np.zeros((len(workers), len(workers)))
     for label in range(votes.n_classes):
         rows = votes.label == label
-        said = csr_array((share[rows], (votes.worker[rows], votes.task[rows])), shape=shape)[among]
-        agreed += (said @ said.T).toarray()
+        has_label = csr_array((share[rows], (votes.worker[rows], votes.task[rows])), shape=shape)[workers]
+        agreed += (has_label @ has_label.T).toarray()
     mix = [] if posterior is None else [((once * column[None, :]) @ once.T).toarray() for column in posterior.T]
     return Overlap((once @ once.T).toarray(), agreed, mix)
 
 
-def flagged(both: Overlap, theta: F8, level: float, excess: float) -> npt.NDArray[np.bool_]:
-    """Pairs that agree beyond the fit: significant after Benjamini-Hochberg, and by more than `excess`."""
+def flagged(overlap: Overlap, theta: F8, level: float, excess: float) -> npt.NDArray[np.bool_]:
+    """Return the pairs that agree beyond the fit: significant after Benjamini-Hochberg, and by more than `excess`."""
     from scipy.special import betainc
 
     m = len(theta)
     expected = np.zeros((m, m))
-    for k, mix in enumerate(both.mix):
+    for k, mix in enumerate(overlap.mix):
         expected += mix * (theta[:, k] @ theta[:, k].T)
-    test = np.triu(both.common >= MIN_COMMON, 1)
-    n, agreed = both.common[test], both.agreed[test]
+    test = np.triu(overlap.common >= MIN_COMMON, 1)
+    n, agreed = overlap.common[test], overlap.agreed[test]
     share = np.clip(expected[test] / n, 1e-6, 1 - 1e-6)
     # Exact tails: common tasks are few.
     tail = np.where(agreed > 0, betainc(np.maximum(agreed, 1e-9), n - agreed + 1, share), 1.0)
@@ -408,19 +423,19 @@ def flagged(both: Overlap, theta: F8, level: float, excess: float) -> npt.NDArra
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupAware(SpreadAggregator):
-    """Group-aware Dawid-Skene: workers who copy each other count as one voice, however many they are.
+class GroupAware(PartitionedAggregator):
+    """Group-aware Dawid-Skene: workers who copy each other count as one, however many they are.
 
         z_i ~ Cat(class_prior), g_ij | z_i = k ~ Cat(between[j, k]), y_iw | g_ij = c ~ Cat(within[w, c]), w in group j
 
     Each group has one hidden answer g per task, which may be wrong, and its members report it with noise; groups of
     one have g = z, so without groups this is `dawid_skene`. Exact EM on the tree. After Jaffe, Fetaya, Nadler, Jiang
     & Kluger (2016), Unsupervised ensemble learning with dependent classifiers, AISTATS, pmlr v51/jaffe16. Fails
-    where groups cannot be told: copies noisier than the honest workers, or a whole crowd that is wrong together.
+    where groups cannot be detected: copies noisier than the honest workers, or a crowd that is wrong as a whole.
 
-    `groups` lists the workers of each group, (("ann", "bob"), ("eve", "dan")) or "ann,bob;eve,dan", all others
-    being alone; None looks for groups at the false-discovery `level` (0..1) among pairs whose agreement exceeds the
-    fit by `excess` (0..1).
+    `groups` lists the workers of each group, (("ann", "bob"), ("eve", "dan")) or "ann,bob;eve,dan"; all other workers
+    are independent. None searches for groups at the false-discovery `level` (0..1) among pairs whose agreement
+    exceeds the fit by `excess` (0..1).
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xyyxyy"])
     >>> GroupAware(groups=(("b", "c"),)).fit(votes).extra["group"]
@@ -440,30 +455,30 @@ class GroupAware(SpreadAggregator):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.groups is not None:
-            # The command line can only say "ann,bob;eve,dan"; a frozen value holds tuples.
-            given = (
+            # The command line passes "ann,bob;eve,dan"; a frozen value holds tuples.
+            groups = (
                 [part.split(",") for part in self.groups.split(";")] if isinstance(self.groups, str) else self.groups
             )
-            if any(isinstance(members, str) or not isinstance(members, Iterable) for members in given):
+            if any(isinstance(members, str) or not isinstance(members, Iterable) for members in groups):
                 raise ParameterError(f"groups must list the workers of each group, got {self.groups!r}")
-            object.__setattr__(self, "groups", tuple(tuple(members) for members in given))
+            object.__setattr__(self, "groups", tuple(tuple(members) for members in groups))
 
-    def learn(self, votes: Spread, run_: Run) -> Learnt:
-        """Find the groups, unless given; then EM from a vote in which each group has one voice."""
+    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+        """Find the groups, unless they are given; then run EM from a vote in which each group has one vote."""
         k = votes.n_classes
         if self.groups is None:
             group = find_groups(votes, self.level, self.excess)
         else:
-            assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
+            assert not isinstance(self.groups, str)  # __post_init__ has parsed it
             group = given_groups(self.groups, votes.workers)
         model = GroupModel(group, k, self.smoothing, self.prior_class)
         data: Passes[Workspace, GroupParams, GroupStats] = Passes(model, votes)
         fit = run(data, data.start(), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
-        params, judge = fit.params, Under(model, fit.params)
-        counts = counted(votes, judge)
+        params, predictor = fit.params, ModelPredictor(model, fit.params)
+        counts = counted(votes, predictor)
         tied = np.where(model.many[:, None, None], params.between, np.eye(k))
-        return Learnt(
-            judge=judge,
+        return FitState(
+            predictor=predictor,
             class_prior=params.class_prior,
             confusion=np.einsum("wkc,wlc->wkl", tied[group], params.within),
             counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
@@ -474,48 +489,49 @@ class GroupAware(SpreadAggregator):
         )
 
     @staticmethod
-    def fitted(result: Result) -> GroupVoices | None:
-        """The tree of groups and their members."""
-        own = result.extra
-        if "group" not in own or result.confusion is None:
+    def fitted(result: Result) -> GroupTree | None:
+        """Return the tree of groups and their members."""
+        extra = result.extra
+        if "group" not in extra or result.confusion is None:
             return None
-        return GroupVoices(result, own["group"], own["between"], own["within"])
+        return GroupTree(result, extra["group"], extra["between"], extra["within"])
 
 
 def given_groups(groups: Iterable[Iterable[Any]], workers: pl.Series) -> I8:
-    """Group number of each worker; those not named are alone."""
+    """Return the group number of each worker; workers that are not listed are a group of their own."""
     group = np.arange(len(workers))
-    seen = np.zeros(len(workers), dtype=bool)
+    is_grouped = np.zeros(len(workers), dtype=bool)
     for members in groups:
         names = as_series(list(members), "worker").cast(workers.dtype, strict=False)
-        codes, known = lookup(workers, names)
-        if not known.all():
-            raise ParameterError(f"groups name workers without annotations: {quote(names.filter(pl.Series(~known)))}")
-        if seen[codes].any() or len(np.unique(codes)) < len(codes):
+        codes, has_votes = lookup(workers, names)
+        if not has_votes.all():
+            missing = names.filter(pl.Series(~has_votes))
+            raise ParameterError(f"groups name workers without annotations: {quote(missing)}")
+        if is_grouped[codes].any() or len(np.unique(codes)) < len(codes):
             raise ParameterError(f"a worker can be in one group only; {quote(names)} name one twice")
-        seen[codes] = True
+        is_grouped[codes] = True
         if len(codes):
             group[codes] = codes.min()
     return np.unique(group, return_inverse=True)[1]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupVoices(ClassModel):
-    """group[worker], between[group, true, voice] and within[worker, voice, observed]."""
+class GroupTree(ClassModel):
+    """The fitted tree: group[worker], between[group, true, g] and within[worker, g, observed]."""
 
     group: I8
     between: F8
     within: F8
 
     def posterior(self, votes: Annotations) -> F8:
-        """The tree under the parameters found; a worker who was not there is alone, and average."""
+        """Posterior under the fitted tree; an unknown worker is independent and average."""
         result, k = self.result, votes.n_classes
         assert result.confusion is not None
-        old, was_there = lookup(result.workers, votes.workers)
+        codes, is_known = lookup(result.workers, votes.workers)
         average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        within = np.where(was_there[:, None, None], self.within[old], average).transpose(0, 2, 1)
-        model = GroupModel(np.where(was_there, self.group[old], len(self.between)), k, 1.0, 0.0)
-        # Who was in a group of several still is, though the others may have stayed away.
+        within = np.where(is_known[:, None, None], self.within[codes], average).transpose(0, 2, 1)
+        model = GroupModel(np.where(is_known, self.group[codes], len(self.between)), k, 1.0, 0.0)
+        # Members of a group of several still are, even if no other member labelled these tasks.
         model.many = np.append(np.bincount(self.group, minlength=len(self.between)) > 1, False)
         table = np.maximum(np.append(self.between, np.eye(k)[None], axis=0), 1e-18)
         params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)

@@ -1,4 +1,4 @@
-"""Gold: the known truth of some tasks, as codes."""
+"""Gold labels and worker priors as codes, and class orders that do not depend on the classes' names."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ F8 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Gold:
-    """label[task] is a class, or n_classes where the truth is not known."""
+    """Gold labels of some tasks: label[task] is a class code, or n_classes where the truth is not known."""
 
     label: npt.NDArray[np.int32]
     n_classes: int
 
     @property
-    def known(self) -> npt.NDArray[np.int64]:
-        """The tasks with a known truth."""
+    def tasks(self) -> npt.NDArray[np.int64]:
+        """Indices of the gold tasks."""
         return np.flatnonzero(self.mask)
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """mask[task]: whether its truth is known."""
+        """mask[task]: whether it is a gold task."""
         return np.asarray(self.label < self.n_classes)
 
     def counts(self, annotations: Annotations) -> F8:
-        """counts[worker, true, observed] of the labels on tasks whose truth is known, by their weight."""
+        """Return counts[worker, true, observed] of the labels on gold tasks, by their weight."""
         k, true = self.n_classes, self.label[annotations.task]
         rows = np.flatnonzero(true < k)
         cell = (annotations.worker[rows].astype(np.int64) * k + true[rows]) * k + annotations.label[rows]
@@ -46,78 +46,78 @@ class Gold:
         return flat.astype(np.float64).reshape(annotations.n_workers, k, k)
 
     def clamp(self, posterior: F8) -> F8:
-        """The posterior with certainty where the truth is known."""
-        out = posterior.copy()
-        out[self.known] = np.eye(self.n_classes)[self.label[self.known]]
+        """Return a copy of the posterior with certainty on gold tasks."""
+        out, tasks = posterior.copy(), self.tasks
+        out[tasks] = np.eye(self.n_classes)[self.label[tasks]]
         return out
 
 
 def as_gold(gold: Any, annotations: Annotations) -> Gold | None:
-    """Gold labels as codes; tasks that nobody labelled are left out with a warning."""
+    """Return gold labels as codes; tasks that are not among the annotations are left out with a warning."""
     if gold is None:
         return None
     table = truth_table(gold)
-    task, known = place_gold(table, annotations.tasks)
-    label, spoken = lookup(annotations.classes, spelt_like(table["label"], annotations.classes))
-    if not spoken[known].all():
-        strange = table["label"].filter(pl.Series(known & ~spoken)).unique(maintain_order=True)
+    task, has_task = place_gold(table, annotations.tasks)
+    label, has_class = lookup(annotations.classes, spelt_like(table["label"], annotations.classes))
+    if not has_class[has_task].all():
+        unknown = table["label"].filter(pl.Series(has_task & ~has_class)).unique(maintain_order=True)
         raise DataError(
-            f"gold labels {quote(strange)} were never given by a worker; add them with annotations.with_classes(...)"
+            f"gold labels {quote(unknown)} were never given by a worker; add them with annotations.with_classes(...)"
         )
     codes = np.full(annotations.n_tasks, annotations.n_classes, dtype=np.int32)
-    codes[task[known]] = label[known]
+    codes[task[has_task]] = label[has_task]
     return Gold(codes, annotations.n_classes)
 
 
 # ----------------------------------------------------------------
-# Classes in the order of their first appearance: in it their names cannot sway what is drawn, or how ties are broken.
-# A sampler draws with dice, eigenvectors and assignments break ties by position: renaming the classes would change
-# their answers. Classes that nobody named are alike in every way.
+# Classes in the order of their first appearance. A sampler's draws, and the ties of eigenvectors and assignments,
+# depend on the position of the classes: with classes in the order of their names, renaming them would change the
+# answer. Classes without any label are exchangeable.
 
 I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class ClassOrder:
-    """rank[class] in the order of first appearance; the last `silent` ranks belong to classes that nobody named."""
+    """rank[class] in the order of first appearance; the last `n_unseen` ranks belong to classes without labels."""
 
     rank: I4
-    silent: int
+    n_unseen: int
 
     @classmethod
     def of(cls, annotations: Annotations, gold: Gold | None) -> ClassOrder:
-        """First by the rows (sorted by task and worker, whatever the labels), then by gold."""
-        named = annotations.label if gold is None else np.concatenate([annotations.label, gold.label[gold.known]])
-        classes, first = np.unique(named, return_index=True)
+        """Order classes by the rows (which are sorted by task and worker, whatever the labels), then by gold."""
+        labels = annotations.label if gold is None else np.concatenate([annotations.label, gold.label[gold.tasks]])
+        classes, first = np.unique(labels, return_index=True)
         rank = np.full(annotations.n_classes, -1, dtype=np.int32)
         rank[classes[np.argsort(first)]] = np.arange(len(classes))
-        quiet = np.flatnonzero(rank < 0)
-        rank[quiet] = np.arange(len(classes), annotations.n_classes)
-        return cls(rank, len(quiet))
+        unseen = np.flatnonzero(rank < 0)
+        rank[unseen] = np.arange(len(classes), annotations.n_classes)
+        return cls(rank, len(unseen))
 
-    def renamed(self, annotations: Annotations, gold: Gold | None) -> tuple[Annotations, Gold | None]:
-        """The same votes and gold, classes numbered by their rank."""
-        known = None if gold is None else Gold(self.gold(gold, annotations.n_tasks), gold.n_classes)
-        return annotations.saying(self.rank[annotations.label]), known
+    def apply(self, annotations: Annotations, gold: Gold | None) -> tuple[Annotations, Gold | None]:
+        """Return the same votes and gold with classes numbered by their rank."""
+        ranked_gold = None if gold is None else Gold(self.ranked_gold(gold, annotations.n_tasks), gold.n_classes)
+        return annotations.saying(self.rank[annotations.label]), ranked_gold
 
-    def gold(self, gold: Gold | None, n_tasks: int) -> I4:
-        """Gold by rank; one past the last rank where the truth is not known."""
+    def ranked_gold(self, gold: Gold | None, n_tasks: int) -> I4:
+        """Return gold by rank; one past the last rank where the truth is not known."""
         k = len(self.rank)
         if gold is None:
             return np.full(n_tasks, k, dtype=np.int32)
         return np.append(self.rank, np.int32(k))[gold.label]
 
-    def back(self, values: F8) -> F8:
-        """values[..., rank] as values[..., class], silent classes sharing evenly."""
+    def invert(self, values: F8) -> F8:
+        """Return values[..., rank] as values[..., class]; unseen classes share evenly."""
         values = values.copy()
-        if self.silent > 1:
-            quiet = values[..., -self.silent :]
-            quiet[...] = quiet.mean(axis=-1, keepdims=True)
+        if self.n_unseen > 1:
+            unseen = values[..., -self.n_unseen :]
+            unseen[...] = unseen.mean(axis=-1, keepdims=True)
         return np.ascontiguousarray(values[..., self.rank])
 
-    def back_square(self, table: F8) -> F8:
-        """The same for table[worker, true, observed]; among silent classes, right and wrong stay apart."""
-        table, s = table.copy(), self.silent
+    def invert_confusion(self, table: F8) -> F8:
+        """Invert table[worker, true, observed]; among unseen classes, right and wrong labels stay separate."""
+        table, s = table.copy(), self.n_unseen
         if s > 1:
             table[:, :-s, -s:] = table[:, :-s, -s:].mean(axis=2, keepdims=True)
             table[:, -s:, :-s] = table[:, -s:, :-s].mean(axis=1, keepdims=True)
@@ -129,17 +129,17 @@ class ClassOrder:
 
 
 # ----------------------------------------------------------------
-# What earlier projects say of the workers: counts of (worker, true, observed) that stand beside the new ones.
-# A worker who is not in the prior starts as the method's own prior says. The classes' frequencies are not carried
-# over: how common a class was there says nothing about here.
+# Worker priors: counts of (worker, true, observed) from earlier projects, added to those of this one.
+# Workers without counts start from the method's own prior. Class frequencies are not carried over: they may differ
+# between projects.
 
 COLUMNS = ("worker", "true", "observed", "n")
 
 
 def as_prior(prior: Any, annotations: Annotations) -> F8 | None:
-    """counts[worker, observed, true] of the workers here, from a Result or a table worker, true, observed, n.
+    """Return counts[worker, observed, true] from a Result or a table with columns worker, true, observed, n.
 
-    Rows of the same cell add up, so tables of several projects can be put one below the other.
+    Rows of the same cell add up, so tables of several projects can be concatenated.
     """
     if prior is None:
         return None
@@ -147,25 +147,25 @@ def as_prior(prior: Any, annotations: Annotations) -> F8 | None:
     n = table["n"].cast(pl.Float64).to_numpy()
     if not (np.isfinite(n) & (n >= 0)).all():
         raise DataError("the prior's column 'n' must hold numbers from 0 up")
-    worker, here = lookup(annotations.workers, as_series(table["worker"], "worker"))
-    if len(table) and not here.any():
+    worker, has_worker = lookup(annotations.workers, as_series(table["worker"], "worker"))
+    if len(table) and not has_worker.any():
         raise DataError(
             f"none of the prior's workers is among those of the annotations ({quote(table['worker'].unique().head(4))})"
         )
     cells = [lookup(annotations.classes, as_series(table[name], name)) for name in ("true", "observed")]
-    (true, true_here), (observed, observed_here) = cells
-    known = true_here & observed_here
-    lost = float(n[here & ~known].sum())
-    if lost > 0:
+    (true, has_true), (observed, has_observed) = cells
+    has_cell = has_true & has_observed
+    n_dropped = float(n[has_worker & ~has_cell].sum())
+    if n_dropped > 0:
         warnings.warn(
-            f"{lost:g} labels of the prior concern classes that these annotations do not have and are left out",
+            f"{n_dropped:g} labels of the prior concern classes that these annotations do not have and are left out",
             LedgerWarning,
             stacklevel=3,
         )
     k = annotations.n_classes
-    use = here & known
-    place = (worker[use].astype(np.int64) * k + observed[use]) * k + true[use]
-    counts = np.bincount(place, weights=n[use], minlength=annotations.n_workers * k * k)
+    use = has_worker & has_cell
+    cell = (worker[use].astype(np.int64) * k + observed[use]) * k + true[use]
+    counts = np.bincount(cell, weights=n[use], minlength=annotations.n_workers * k * k)
     return counts.astype(np.float64).reshape(annotations.n_workers, k, k)
 
 

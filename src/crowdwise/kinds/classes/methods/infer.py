@@ -1,4 +1,4 @@
-"""Posteriors of new tasks of known workers, with everything learnt held fixed; on codes, no name is looked at twice."""
+"""Fitted models of classes: posteriors of new tasks, with everything learnt held fixed."""
 
 from __future__ import annotations
 
@@ -26,97 +26,100 @@ from ..estimate import ClassWorkers, LazySkill
 from ..maths.skill import Skill
 from .voting import posterior_of
 
-# ----------------------------------------------------------------
-# Fitted models of classes: what a Result has learnt, ready to judge other votes and single labels.
-
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-# Below this a likelihood or a posterior counts as this: a logarithm must exist.
+# Floor of likelihoods and posteriors before their logarithm is taken.
 FLOOR = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
 class ClassModel(Model[Annotations]):
-    """A model of these workers, with the number of labels that each gave; a stranger is their average."""
+    """The model of a result. Unknown workers are treated as the average worker."""
 
     result: Result
 
-    def spread(self, values: F8, workers: pl.Series) -> F8:
-        """values[worker] for these workers; who was not there has the average by labels."""
-        old, was_there = lookup(self.result.workers, workers)
-        if was_there.all() and len(old) == len(values):
-            return values[old]
+    def values_of(self, values: F8, workers: pl.Series) -> F8:
+        """Return values[worker] of these workers; unknown ones get the average, weighted by labels."""
+        codes, is_known = lookup(self.result.workers, workers)
+        if is_known.all() and len(codes) == len(values):
+            return values[codes]
         average = np.average(values, axis=0, weights=np.maximum(self.result.labels_per_worker, 1e-9))
-        return np.where(was_there.reshape(-1, *[1] * (values.ndim - 1)), values[old], average)
+        return np.where(is_known.reshape(-1, *[1] * (values.ndim - 1)), values[codes], average)
 
     def posterior(self, votes: Annotations) -> F8:
-        """posterior[task, class] of these votes, whose classes are those of the fit."""
+        """Return posterior[task, class] of votes whose classes are those of the fit."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class ConfusionTable(ClassModel):
-    """theta[worker, true, observed] and weight[class], as the E-step takes them."""
+    """A confusion-matrix model: theta[worker, true, observed] and weight[class] of the E-step."""
 
     theta: F8
     weight: F8
 
     @classmethod
     def of(cls, result: Result) -> ConfusionTable:
-        """Bayesian methods judge by exp E log A and exp E log d, not by the means that they publish."""
+        """Take the model of a result; Bayesian methods infer with exp E log A and exp E log d, not with the means."""
         theta = result.extra.get("theta", result.confusion)
         return cls(result, np.asarray(theta), result.extra.get("class_weight", result.class_prior))
 
     def posterior(self, votes: Annotations) -> F8:
-        """The E-step; tasks without labels have the class prior."""
-        theta = np.ascontiguousarray(self.spread(self.theta, votes.workers).transpose(0, 2, 1))
-        found = e_step(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR))
-        silent = votes.labels_per_task == 0
-        return np.where(silent[:, None], self.result.class_prior, found) if silent.any() else found
+        """Run the E-step; tasks without labels get the class prior."""
+        theta = np.ascontiguousarray(self.values_of(self.theta, votes.workers).transpose(0, 2, 1))
+        posterior = e_step(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR))
+        empty = votes.labels_per_task == 0
+        return np.where(empty[:, None], self.result.class_prior, posterior) if empty.any() else posterior
 
     def without_own(self, votes: Annotations, posterior: F8 | None = None) -> F8:
-        """others[row, class] ∝ posterior[task, class] / theta[worker, class, label]: nothing the row's worker said of
-        its task is left in it. `posterior` is this model's own unless another is given."""
+        """Return the posterior of each row's task without the labels of the row's worker, [row, class].
+
+        It is proportional to posterior[task, class] / theta[worker, class, label]. `posterior` is this model's own
+        unless another is given.
+        """
         if posterior is None:
             posterior = self.posterior(votes)
         k = votes.n_classes
-        theta = self.spread(self.theta, votes.workers)
+        theta = self.values_of(self.theta, votes.workers)
         by_cell = np.log(np.maximum(theta.transpose(0, 2, 1).reshape(-1, k), FLOOR))
         weight = np.ones(len(votes)) if votes.weight is None else votes.weight
-        own = by_cell[votes.cell] * weight[:, None]
+        log_likelihood = by_cell[votes.cell] * weight[:, None]
         pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
-        if len(pair) and (pair[1:] == pair[:-1]).any():  # several answers of one worker to one task go together
+        if (
+            len(pair) and (pair[1:] == pair[:-1]).any()
+        ):  # several answers of one worker to one task are left out together
             first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
-            own = np.repeat(np.add.reduceat(own, first, axis=0), np.diff(np.r_[first, len(pair)]), axis=0)
-        return normalise_rows(np.log(np.maximum(posterior, FLOOR))[votes.task] - own)[0]
+            n_rows = np.diff(np.r_[first, len(pair)])
+            log_likelihood = np.repeat(np.add.reduceat(log_likelihood, first, axis=0), n_rows, axis=0)
+        return normalise_rows(np.log(np.maximum(posterior, FLOOR))[votes.task] - log_likelihood)[0]
 
     def row_loglik(self, votes: Annotations) -> F8:
-        """log P(label | everybody else's labels of the task)."""
-        theta = self.spread(self.theta, votes.workers)
-        said = theta.transpose(0, 2, 1).reshape(-1, votes.n_classes)[votes.cell]  # row, true
-        return np.asarray(np.log(np.maximum((self.without_own(votes) * said).sum(axis=1), FLOOR)))
+        """Return log P(label | the other workers' labels of the task) of each row."""
+        theta = self.values_of(self.theta, votes.workers)
+        likelihood = theta.transpose(0, 2, 1).reshape(-1, votes.n_classes)[votes.cell]  # row, true
+        return np.asarray(np.log(np.maximum((self.without_own(votes) * likelihood).sum(axis=1), FLOOR)))
 
 
 @dataclass(frozen=True, eq=False)
 class VoteWeights(ClassModel):
-    """Weighted votes: weight[worker], a scale, and weight[class] before the first vote."""
+    """A weighted vote: weight[worker], a scale, and prior[class] added to the scores."""
 
     weight: F8
     scale: float | None
     prior: F8 | None
 
     def posterior(self, votes: Annotations) -> F8:
-        """The weighted vote."""
-        return posterior_of(votes, self.spread(self.weight, votes.workers), self.scale, self.prior)
+        """Take the weighted vote."""
+        return posterior_of(votes, self.values_of(self.weight, votes.workers), self.scale, self.prior)
 
 
 def model_of(result: Result) -> ClassModel | None:
-    """What a result has learnt: in the method's own form, as confusions, as weights of votes, or nothing."""
-    own: ClassModel | None = None
+    """Return the model of a result: the method's own, its confusions, its vote weights, or None."""
+    model: ClassModel | None = None
     if result.method in registry.METHODS:
-        own = registry.get(result.method).fitted(result)
-    if own is not None:
-        return own
+        model = registry.get(result.method).fitted(result)
+    if model is not None:
+        return model
     if result.confusion is not None:
         return ConfusionTable.of(result)
     weight = result.extra.get("vote_weight")
@@ -126,106 +129,112 @@ def model_of(result: Result) -> ClassModel | None:
 
 
 # ----------------------------------------------------------------
-# Workers who were not there when a method was fitted: refused, or taken for the average worker.
+# Workers who were not in the fit: refused, or treated as the average worker.
 
 Policy = Literal["error", "average"]
 
 
-def refuse_strangers(result: Result, workers: pl.Series, known: npt.NDArray[np.bool_], policy: Policy) -> None:
-    """Raise where some of these workers are not known and nobody said to take them for the average one."""
+def refuse_strangers(result: Result, workers: pl.Series, is_known: npt.NDArray[np.bool_], policy: Policy) -> None:
+    """Raise where some of these workers are unknown and the policy is not to treat them as the average worker."""
     if policy not in ("error", "average"):
         raise ParameterError(f"unknown_workers must be 'error' or 'average', got {policy!r}")
-    if policy == "average" or known.all():
+    if policy == "average" or is_known.all():
         return
-    strangers = workers.filter(~pl.Series(known))
+    unknown = workers.filter(~pl.Series(is_known))
     raise DataError(
-        f"{len(strangers)} workers were not there when {result.method} was fitted: {quote(strangers)}; "
+        f"{len(unknown)} workers were not there when {result.method} was fitted: {quote(unknown)}; "
         "pass unknown_workers='average' to treat them as the average worker"
     )
 
 
-# What `extra` says of the tasks or workers of the fit alone.
+# Entries of `extra` that describe only the tasks or workers of the fit.
 _OF_THE_FIT = ("vote_weight", "classifier", "gold_check", "can_ship", "blind_confidence", "blind_same", "blind_right",
                "blind_label", "blind_hit", "blind_order")  # fmt: skip
 
 
 def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> Result:
-    """What the model of `result` says of other annotations."""
-    workers, moved, places = widened(result.workers, annotations.workers)
-    known = np.zeros(len(workers), dtype=bool)
-    known[np.arange(len(workers)) if moved is None else moved] = True
-    at = np.arange(len(annotations.workers), dtype=np.int32) if places is None else places
-    refuse_strangers(result, annotations.workers, known[at], unknown_workers)
+    """Estimate other annotations with the model of a result.
+
+    Args:
+        result: The result of a fit.
+        annotations: Votes on any tasks.
+        unknown_workers: Whether workers who were not in the fit are an error or treated as the average worker.
+    """
+    workers, result_codes, annotation_codes = widened(result.workers, annotations.workers)
+    is_known = np.zeros(len(workers), dtype=bool)
+    is_known[np.arange(len(workers)) if result_codes is None else result_codes] = True
+    at = np.arange(len(annotations.workers), dtype=np.int32) if annotation_codes is None else annotation_codes
+    refuse_strangers(result, annotations.workers, is_known[at], unknown_workers)
     votes = _recoded(annotations, result, workers, at)
     if result.model is None:
-        raise ParameterError(f"{result.method} keeps nothing that could judge new tasks; fit it on them instead")
-    # A calibrated result judges new tasks with its own calibration.
+        raise ParameterError(f"{result.method} keeps no model that could estimate new tasks; fit it on them instead")
+    # A calibrated result applies its calibration to new tasks.
     posterior = soften(result.model.posterior(votes), result.extra.get("temperature", 1.0))
     check = result.extra.get("gold_check") or {}
     if "slope" in check:
         posterior = GoldCalibration(check["slope"], check["shift"], check["centre"]).apply(posterior)
     old = np.zeros(len(workers), dtype=np.int64)
-    old[known] = np.arange(len(result.workers))
+    old[is_known] = np.arange(len(result.workers))
     return replace(
         result,
         tasks=votes.tasks,
         workers=workers,
         estimate=replace(result.estimate, posterior=posterior, difficulty=None),  # type: ignore[type-var]
-        picture=_picture(result, old, known),
+        worker_summary=_worker_summary(result, old, is_known),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
         gold=None,
-        extra=_extra(result, old, known),
+        extra=_extra(result, old, is_known),
     )
 
 
 def _recoded(annotations: Annotations, result: Result, workers: pl.Series, at: Codes) -> Annotations:
-    """The rows over the result's classes and the workers of both."""
-    classes, spoken = lookup(result.classes, annotations.classes)
-    if not spoken.all():
-        strange = annotations.classes.filter(~pl.Series(spoken))
-        raise DataError(f"classes {quote(strange)} were not there when {result.method} was fitted; fit again")
-    same = _stays(at, len(workers)), _stays(classes, len(result.classes))
-    if all(same):  # and with it what is worked out of the rows already
+    """Return the annotations over the result's classes and the workers of both."""
+    classes, is_known = lookup(result.classes, annotations.classes)
+    if not is_known.all():
+        unknown = annotations.classes.filter(~pl.Series(is_known))
+        raise DataError(f"classes {quote(unknown)} were not there when {result.method} was fitted; fit again")
+    same_workers, same_classes = _is_identity(at, len(workers)), _is_identity(classes, len(result.classes))
+    if same_workers and same_classes:  # keeps what is cached on the annotations
         return annotations
-    label = annotations.label if same[1] else classes[annotations.label]
-    worker = annotations.worker if same[0] else at[annotations.worker]
+    label = annotations.label if same_classes else classes[annotations.label]
+    worker = annotations.worker if same_workers else at[annotations.worker]
     votes = replace(annotations, worker=worker, workers=workers, answers=Classes(label, result.classes))
     if annotations.workers.dtype == workers.dtype:
         return votes
-    # Names that were numbers there and are text here may stand in another order.
+    # Names that were numbers in the fit and are text here may sort differently.
     order = order_by(votes.task, votes.n_tasks, votes.worker, votes.n_workers)
     return votes if order is None else votes.take(order)
 
 
-def _stays(moved: Codes, size: int) -> bool:
-    """Whether every code stays what it is."""
-    return len(moved) == size and bool((moved == np.arange(size)).all())
+def _is_identity(codes: Codes, size: int) -> bool:
+    """Whether every code is mapped to itself."""
+    return len(codes) == size and bool((codes == np.arange(size)).all())
 
 
-def _picture(result: Result, old: npt.NDArray[np.int64], known: Mask) -> ClassWorkers:
+def _worker_summary(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> ClassWorkers:
     return ClassWorkers(
-        LazySkill(partial(_skill, result.picture, old, known)),
-        confusion=None if result.confusion is None else _table(result.confusion, result, old, known),
-        counts=None if result.counts is None else np.where(known[:, None, None], result.counts[old], 0.0),
+        LazySkill(partial(_skill, result.worker_summary, old, is_known)),
+        confusion=None if result.confusion is None else _table(result.confusion, result, old, is_known),
+        counts=None if result.counts is None else np.where(is_known[:, None, None], result.counts[old], 0.0),
     )
 
 
-def _skill(picture: Any, old: npt.NDArray[np.int64], known: Mask) -> Skill:
-    own = (picture.skill, picture.skill_low, picture.skill_high)
-    return Skill(*(np.where(known, values[old], np.nan) for values in own))
+def _skill(summary: Any, old: npt.NDArray[np.int64], is_known: Mask) -> Skill:
+    skills = (summary.skill, summary.skill_low, summary.skill_high)
+    return Skill(*(np.where(is_known, values[old], np.nan) for values in skills))
 
 
-def _extra(result: Result, old: npt.NDArray[np.int64], known: Mask) -> dict[str, Any]:
+def _extra(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> dict[str, Any]:
     if not isinstance(result.model, ConfusionTable | VoteWeights):
-        # What is known of the old tasks and workers does not describe the new ones.
+        # Arrays describe the tasks and workers of the fit, not the new ones.
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
     extra = {name: value for name, value in result.extra.items() if name not in _OF_THE_FIT}
     if "theta" in extra:
-        extra["theta"] = _table(extra["theta"], result, old, known)
+        extra["theta"] = _table(extra["theta"], result, old, is_known)
     return extra
 
 
-def _table(values: Any, result: Result, old: npt.NDArray[np.int64], known: Mask) -> Any:
+def _table(values: Any, result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> Any:
     average = np.average(values, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-    return np.where(known[:, None, None], values[old], average)
+    return np.where(is_known[:, None, None], values[old], average)

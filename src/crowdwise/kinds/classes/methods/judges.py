@@ -1,4 +1,4 @@
-"""What is said of judges: people or models, families; and what is to be said of models without gold."""
+"""Methods for judges (people or models that give verdicts): votes by family, a stack learnt on gold, symbols."""
 
 from __future__ import annotations
 
@@ -23,36 +23,39 @@ from .base import Aggregator, Run
 from .dependence import GroupAware, find_groups, given_groups
 from .gold import Gold
 from .infer import ClassModel
-from .spread import Solution
+from .partitioned import Solution
 
 I8 = npt.NDArray[np.int64]
 
 
 def kinds_of(votes: Votes[Any]) -> list[str | None]:
-    """human, model, or None where nobody says, of each worker: by a column `kind`, or `source`."""
+    """Return human, model, or None of each worker, by a column `kind` or `source` of the table about workers."""
     for name in ("kind", "source"):
         column = column_by(votes.about_workers, name, votes.workers)
         if column is not None and column.drop_nulls().len():
-            return [None if each is None else str(each).strip().lower() or None for each in column]
+            return [None if kind is None else str(kind).strip().lower() or None for kind in column]
     return [None] * votes.n_workers
 
 
 def all_models(votes: Votes[Any]) -> bool:
-    """Whether these are several judges, all said to be models."""
+    """Whether there are several judges and all are marked as models."""
     return votes.n_workers >= 2 and all(kind == "model" for kind in kinds_of(votes))
 
 
-def told_families(votes: Votes[Any]) -> I8 | None:
-    """Families by the column `family` of the table about workers; who has none is alone. None without the column."""
+def families_from_table(votes: Votes[Any]) -> I8 | None:
+    """Return the family number of each worker, by the column `family` of the table about workers.
+
+    Workers without a family are a family of their own. None without the column.
+    """
     names = column_by(votes.about_workers, "family", votes.workers)
     if names is None or names.null_count() == len(names):
         return None
-    own = [f"\0{i}" if name is None or not str(name).strip() else str(name) for i, name in enumerate(names)]
-    return np.unique(own, return_inverse=True)[1].astype(np.int64)
+    families = [f"\0{i}" if name is None or not str(name).strip() else str(name) for i, name in enumerate(names)]
+    return np.unique(families, return_inverse=True)[1].astype(np.int64)
 
 
 def without_gold(n_judges: int) -> str:
-    """What is to be said of several judges without gold."""
+    """Return the warning about several judges without gold."""
     return (
         f"{n_judges} judges and no gold: they may err together; confidence is the share of families and nothing is "
         "guaranteed"
@@ -60,15 +63,24 @@ def without_gold(n_judges: int) -> str:
 
 
 # ----------------------------------------------------------------
-# Voices: all that one judge said of one task, in repeats, prompts and orders, as one.
+# JudgeVerdicts: all rows of one judge on one task (repeats, prompts, orders), combined.
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Voices:
-    """A pair each (task, judge) that has rows: share[pair, class] of them that say each class, how many rows they are,
-    and the mean confidence that was stated with them (NaN: none)."""
+class JudgeVerdicts:
+    """The (task, judge) pairs that have rows.
+
+    Attributes:
+        task: Task of each pair.
+        judge: Judge of each pair.
+        share: Share of the pair's rows with each class, [pair, class].
+        rows: Number of rows of each pair.
+        confidence: Mean confidence stated in the rows of each pair (NaN: none).
+        n_tasks: Number of tasks.
+        n_judges: Number of judges.
+    """
 
     task: I8
     judge: I8
@@ -80,46 +92,47 @@ class Voices:
 
     @property
     def mode(self) -> I8:
-        """The class that a pair's rows say most often, the first of several."""
+        """The most frequent class of each pair, the first of several."""
         return np.asarray(self.share.argmax(axis=1), dtype=np.int64)
 
     def of_tasks(self, tasks: I8) -> F8:
-        """share[task, judge, class] less 1/K of these tasks, 0 where a judge is absent."""
-        place = np.full(self.n_tasks, -1)
-        place[tasks] = np.arange(len(tasks))
-        pick = np.flatnonzero(place[self.task] >= 0)
+        """Return share[task, judge, class] minus 1/K of these tasks, 0 where a judge has no verdict."""
+        position = np.full(self.n_tasks, -1)
+        position[tasks] = np.arange(len(tasks))
+        pairs = np.flatnonzero(position[self.task] >= 0)
         out = np.zeros((len(tasks), self.n_judges, self.share.shape[1]))
-        out[place[self.task[pick]], self.judge[pick]] = self.share[pick] - 1 / self.share.shape[1]
+        out[position[self.task[pairs]], self.judge[pairs]] = self.share[pairs] - 1 / self.share.shape[1]
         return out
 
     def score(self, weight: F8) -> F8:
-        """score[task, class]: the judges' shares by weight[pair]."""
+        """Return score[task, class]: the shares summed with weight[pair]."""
         k = self.share.shape[1]
         columns = [np.bincount(self.task, weights=weight * self.share[:, c], minlength=self.n_tasks) for c in range(k)]
         return np.stack(columns, axis=1).astype(np.float64)
 
 
-def voices(annotations: Annotations) -> Voices:
-    """One voice a task and judge; rows of weight 0 say nothing."""
+def judge_verdicts(annotations: Annotations) -> JudgeVerdicts:
+    """Combine the rows of each task and judge; pairs of weight 0 are left out."""
     votes = annotations
     start = np.flatnonzero(np.r_[True, (np.diff(votes.task) != 0) | (np.diff(votes.worker) != 0)][: len(votes)])
     ends = np.append(start, len(votes))
     weight = np.ones(len(votes)) if votes.weight is None else votes.weight
-    said = np.zeros((len(votes), votes.n_classes))
-    said[np.arange(len(votes)), votes.label] = weight
-    share = said if len(start) == len(votes) else segment_sum(said, ends)  # mostly every voice has one row
+    counts = np.zeros((len(votes), votes.n_classes))
+    counts[np.arange(len(votes)), votes.label] = weight
+    one_row_each = len(start) == len(votes)  # the usual case
+    share = counts if one_row_each else segment_sum(counts, ends)
     total = share.sum(axis=1)
-    sure = np.full(len(votes), np.nan) if votes.confidence is None else votes.confidence
-    stated = np.isfinite(sure)
-    both = np.column_stack([np.where(stated, sure, 0.0), stated.astype(np.float64)])
-    summed = both if len(start) == len(votes) else segment_sum(both, ends)
-    heard = total > 0
-    return Voices(
-        task=votes.task[start][heard].astype(np.int64),
-        judge=votes.worker[start][heard].astype(np.int64),
-        share=share[heard] / total[heard, None],
-        rows=np.diff(ends)[heard],
-        confidence=np.where(summed[:, 1] > 0, summed[:, 0] / np.maximum(summed[:, 1], 1.0), np.nan)[heard],
+    confidence = np.full(len(votes), np.nan) if votes.confidence is None else votes.confidence
+    stated = np.isfinite(confidence)
+    stated_sums = np.column_stack([np.where(stated, confidence, 0.0), stated.astype(np.float64)])
+    sums = stated_sums if one_row_each else segment_sum(stated_sums, ends)
+    has_weight = total > 0
+    return JudgeVerdicts(
+        task=votes.task[start][has_weight].astype(np.int64),
+        judge=votes.worker[start][has_weight].astype(np.int64),
+        share=share[has_weight] / total[has_weight, None],
+        rows=np.diff(ends)[has_weight],
+        confidence=np.where(sums[:, 1] > 0, sums[:, 0] / np.maximum(sums[:, 1], 1.0), np.nan)[has_weight],
         n_tasks=votes.n_tasks,
         n_judges=votes.n_workers,
     )
@@ -127,16 +140,16 @@ def voices(annotations: Annotations) -> Voices:
 
 @dataclass(frozen=True, kw_only=True)
 class FamilyVote(Aggregator):
-    """Family vote: each family of judges has one vote, shared out among what its members say.
+    """Family vote: each family of judges has one vote, split between the verdicts of its members.
 
-        P(y_n = k) ∝ s + Σ_families mean share of its judges' verdicts on n that say k
+        P(y_n = k) ∝ s + Σ_families mean share of its judges' verdicts on n for class k
 
-    For judges without gold: relatives err together, and a posterior of Dawid-Skene then is sure of what is wrong.
-    The share of families is the confidence that can be defended. Families come from `groups`, from a column `family`
-    about the workers, or are looked for among the votes.
+    For judges without gold: judges of one family err together, and a Dawid-Skene posterior is then confident of the
+    errors. The share of families is a confidence that can be justified. Families come from `groups`, from a column
+    `family` of the table about workers, or from a search for dependent judges.
 
-    `groups` lists the judges of each family, as for `group_aware`; None takes the column `family` about the workers,
-    or looks for families at the false-discovery `level` (0..1). `smoothing` votes for every class.
+    `groups` lists the judges of each family, as for `group_aware`; None takes the column `family`, or searches for
+    families at the false-discovery `level` (0..1). `smoothing` is added to the score of every class.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], [*"abc"], [*"xxy"])
     >>> FamilyVote(groups=(("a", "b"),), smoothing=0).fit(votes).posterior
@@ -155,104 +168,106 @@ class FamilyVote(Aggregator):
         object.__setattr__(self, "groups", GroupAware(groups=self.groups).groups)
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
-        """Shares within families, then between them."""
-        said = voices(annotations)
+        """Average the shares within families, then sum over families."""
+        verdicts = judge_verdicts(annotations)
         family = self.families(annotations)
-        key = said.task * np.int64(family.max(initial=0) + 1) + family[said.judge]
-        size = np.unique(key, return_inverse=True, return_counts=True)
-        score = said.score(1.0 / size[2][size[1]]) + self.smoothing
+        key = verdicts.task * np.int64(family.max(initial=0) + 1) + family[verdicts.judge]
+        _, index, size = np.unique(key, return_inverse=True, return_counts=True)
+        score = verdicts.score(1.0 / size[index]) + self.smoothing
         posterior = shares(score)
         posterior = posterior if gold is None else gold.clamp(posterior)
         extra: dict[str, Any] = {"group": family}
-        models = sum(kind == "model" for kind in kinds_of(annotations))
-        if gold is None and models >= 2:
-            extra["warning"] = without_gold(models)
+        n_models = sum(kind == "model" for kind in kinds_of(annotations))
+        if gold is None and n_models >= 2:
+            extra["warning"] = without_gold(n_models)
         return Solution(posterior, posterior.mean(axis=0), extra=extra)
 
     def families(self, annotations: Annotations) -> I8:
-        """Family number of each judge."""
+        """Return the family number of each judge."""
         if self.groups is not None:
             assert not isinstance(self.groups, str)
             return given_groups(self.groups, annotations.workers)
-        told = told_families(annotations)
-        return find_groups(annotations, self.level, self.excess) if told is None else told
+        families = families_from_table(annotations)
+        return find_groups(annotations, self.level, self.excess) if families is None else families
 
 
 # ----------------------------------------------------------------
-# How much a judge's stated confidence is worth: calibrated on gold, or ignored.
+# The confidence that judges state: calibrated on gold, or ignored.
 
-# Nobody is surer than this: log-odds are cut here.
-MOST = 6.0
+# Log-odds of calibrated confidences are clipped here.
+MAX_LOG_ODDS = 6.0
 
 
-class Sureness:
-    """Calibrations of the judges of some voices; truth[task] is a class, or K where it is not known."""
+class ConfidenceCalibration:
+    """Calibration of the confidence that judges state; truth[task] is a class, or K where it is not known."""
 
-    def __init__(self, said: Voices, truth: I8, use: bool) -> None:
-        self.said, self.truth = said, truth
-        self.stated = np.isfinite(said.confidence)
+    def __init__(self, verdicts: JudgeVerdicts, truth: I8, use: bool) -> None:
+        self.verdicts, self.truth = verdicts, truth
+        self.stated = np.isfinite(verdicts.confidence)
         self.use = use and bool(self.stated.any())
-        self.ones = np.ones(len(said.task))
+        self.ones = np.ones(len(verdicts.task))
 
     def fit(self, tasks: I8) -> F8:
-        """platt[judge, (shift, slope, scale)] learnt on these gold tasks; NaN where the confidence is ignored."""
-        said, k = self.said, self.said.share.shape[1]
-        out = np.full((said.n_judges, 3), np.nan)
+        """Return platt[judge, (shift, slope, scale)] learnt on these gold tasks; NaN where confidence is ignored."""
+        verdicts, k = self.verdicts, self.verdicts.share.shape[1]
+        out = np.full((verdicts.n_judges, 3), np.nan)
         if not self.use:
             return out
-        rows = np.flatnonzero(np.isin(said.task, tasks) & self.stated)
-        right = (said.mode[rows] == self.truth[said.task[rows]]).astype(np.float64)
-        for judge in np.unique(said.judge[rows]):
-            own = said.judge[rows] == judge
-            sure = said.confidence[rows[own]]
-            if why_ignored(sure):
+        pairs = np.flatnonzero(np.isin(verdicts.task, tasks) & self.stated)
+        right = (verdicts.mode[pairs] == self.truth[verdicts.task[pairs]]).astype(np.float64)
+        for judge in np.unique(verdicts.judge[pairs]):
+            mask = verdicts.judge[pairs] == judge
+            confidence = verdicts.confidence[pairs[mask]]
+            if why_ignored(confidence):
                 continue
-            found = fit_platt(sure, right[own])
-            scale = float(np.abs(log_odds(found(sure), k)).mean())
+            platt = fit_platt(confidence, right[mask])
+            scale = float(np.abs(log_odds(platt(confidence), k)).mean())
             if scale > 1e-6:
-                out[judge] = found.shift, found.slope, scale
+                out[judge] = platt.shift, platt.slope, scale
         return out
 
     def factor(self, platt: F8) -> F8:
-        """What each voice is multiplied by: 1, or calibrated log-odds over their mean."""
-        return self.apply(self.said, platt) if self.use else self.ones
+        """Return the factor of each verdict: 1, or its calibrated log-odds divided by their mean."""
+        return self.apply(self.verdicts, platt) if self.use else self.ones
 
     @staticmethod
-    def apply(said: Voices, platt: F8) -> F8:
-        """The same for other voices of these judges."""
-        own = platt[said.judge]
-        rows = np.flatnonzero(np.isfinite(own[:, 0]) & np.isfinite(said.confidence))
-        out = np.ones(len(said.task))
-        if len(rows):
-            p = 1 / (1 + np.exp(-(own[rows, 0] + own[rows, 1] * logit(said.confidence[rows]))))
-            out[rows] = log_odds(p, said.share.shape[1]) / own[rows, 2]
+    def apply(verdicts: JudgeVerdicts, platt: F8) -> F8:
+        """Return the factors of any verdicts of these judges."""
+        pair_platt = platt[verdicts.judge]
+        pairs = np.flatnonzero(np.isfinite(pair_platt[:, 0]) & np.isfinite(verdicts.confidence))
+        out = np.ones(len(verdicts.task))
+        if len(pairs):
+            p = 1 / (1 + np.exp(-(pair_platt[pairs, 0] + pair_platt[pairs, 1] * logit(verdicts.confidence[pairs]))))
+            out[pairs] = log_odds(p, verdicts.share.shape[1]) / pair_platt[pairs, 2]
         return out
 
 
 def log_odds(p: F8, k: int) -> F8:
-    """log of p against an equal share of the rest for each other class."""
+    """Return the log odds of p against each other class, which share 1 - p equally."""
     p = np.clip(p, 1e-6, 1 - 1e-6)
-    return np.asarray(np.clip(np.log(p * (k - 1) / (1 - p)) if k > 1 else np.zeros_like(p), -MOST, MOST))
+    odds = np.log(p * (k - 1) / (1 - p)) if k > 1 else np.zeros_like(p)
+    return np.asarray(np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS))
 
 
+# With this many gold labels a stack is reliable; fewer cause a warning.
 ENOUGH = 30
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeStack(Aggregator):
-    """The judges' stack: one weight a judge, learnt on the labels of people.
+    """Judge stack: one weight per judge, learnt on gold labels.
 
-        P(y_n = k) ∝ exp(b_k + Σ_m w_m f_nm v[n, m, k]),   v: share of judge m's verdicts on task n that say k
+        P(y_n = k) ∝ exp(b_k + Σ_m w_m f_nm v[n, m, k]),   v: share of judge m's verdicts on task n for class k
 
-    No unsupervised model can see errors that all judges make together; a few dozen gold labels can, and M + K
-    numbers are all that is learnt from them (penalised, the penalty chosen by held-out gold). f_nm is 1, or, where a
-    judge states confidences that vary, the calibrated log-odds of being right over their mean. Gold tasks get
-    out-of-fold beliefs in `extra["gold_posterior"]`. Fails where gold is not like the rest. Wolpert (1992),
-    doi:10.1016/S0893-6080(05)80023-1.
+    No unsupervised model can detect errors that all judges make together; a few dozen gold labels can. Only M + K
+    numbers are learnt from them (penalised, with the penalty chosen on held-out gold). f_nm is 1, or, where a judge
+    states confidences that vary, the calibrated log-odds of being right divided by their mean. Gold tasks get
+    out-of-fold posteriors in `extra["gold_posterior"]`. Fails where gold tasks differ from the others. Wolpert
+    (1992), doi:10.1016/S0893-6080(05)80023-1.
 
-    `penalty` on the squared weights (None: the one that predicts held-out gold best); judges with fewer than
-    `own_weight` gold labels share one weight; fewer than `min_gold` gold labels are refused; `confidence` uses what
-    judges state, calibrated on gold.
+    `penalty` is on the squared weights (None: the one that predicts held-out gold best). Judges with fewer than
+    `own_weight` gold labels share one weight; fewer than `min_gold` gold labels are refused. `confidence` makes use of
+    the confidence that judges state, calibrated on gold.
 
     >>> votes = Annotations.from_arrays([*range(40)] * 2, ["a"] * 40 + ["b"] * 40, [*"xy"] * 20 + [*"xxyy"] * 10)
     >>> gold = {task: "xy"[task % 2] for task in range(36)}
@@ -268,47 +283,48 @@ class JudgeStack(Aggregator):
     confidence: bool = True
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
-        """Voices of the gold tasks, the stack, and what it says of all tasks."""
+        """Learn the stack on the gold tasks, then estimate all tasks."""
         assert gold is not None
-        said = voices(annotations)
-        known = gold.known[np.isin(gold.known, said.task)]
-        self._look(annotations, gold, known)
-        truth = gold.label[known].astype(np.int64)
-        column = columns(said, known, self.own_weight)
-        sure = Sureness(said, gold.label.astype(np.int64), self.confidence)
+        verdicts = judge_verdicts(annotations)
+        gold_tasks = gold.tasks[np.isin(gold.tasks, verdicts.task)]
+        self._check_gold(annotations, gold, gold_tasks)
+        truth = gold.label[gold_tasks].astype(np.int64)
+        column = weight_columns(verdicts, gold_tasks, self.own_weight)
+        calibration = ConfidenceCalibration(verdicts, gold.label.astype(np.int64), self.confidence)
 
-        def make(learnt: npt.NDArray[np.bool_]) -> F8:
-            factor = sure.factor(sure.fit(known[learnt]))
-            return tied(said, known, factor, column)
+        def make_features(train: npt.NDArray[np.bool_]) -> F8:
+            factor = calibration.factor(calibration.fit(gold_tasks[train]))
+            return tied(verdicts, gold_tasks, factor, column)
 
         grid = GRID if self.penalty is None else (float(self.penalty),)
-        found, held_out = learn_stack(make, truth, np.random.default_rng(self.seed), grid)
-        platt = sure.fit(known)
-        posterior = normalise_rows(found.bias + said.score(found.weight[column][said.judge] * sure.factor(platt)))[0]
-        beliefs = np.full((annotations.n_tasks, annotations.n_classes), np.nan)
-        beliefs[known] = held_out
+        stack, held_out = learn_stack(make_features, truth, np.random.default_rng(self.seed), grid)
+        platt = calibration.fit(gold_tasks)
+        pair_weight = stack.weight[column][verdicts.judge] * calibration.factor(platt)
+        posterior = normalise_rows(stack.bias + verdicts.score(pair_weight))[0]
+        gold_posterior = np.full((annotations.n_tasks, annotations.n_classes), np.nan)
+        gold_posterior[gold_tasks] = held_out
         return Solution(
             posterior=gold.clamp(posterior),
             class_prior=posterior.mean(axis=0),
             extra={
-                "weight": found.weight[column],
-                "bias": found.bias,
+                "weight": stack.weight[column],
+                "bias": stack.bias,
                 "platt": platt,
-                "penalty": found.l2,
-                "held_out_log_loss": min(found.losses),
-                "gold_posterior": beliefs,
+                "penalty": stack.l2,
+                "held_out_log_loss": min(stack.losses),
+                "gold_posterior": gold_posterior,
             },
         )
 
-    def silent(self) -> dict[str, float]:
-        """A task without verdicts has no out-of-fold belief."""
+    def empty_task_values(self) -> dict[str, float]:
+        """Return NaN: a task without verdicts has no out-of-fold posterior."""
         return {"gold_posterior": np.nan}
 
-    def _look(self, annotations: Annotations, gold: Gold, known: I8) -> None:
-        """Refuse too little gold, warn of little and of classes that it lacks."""
-        n = len(known)
+    def _check_gold(self, annotations: Annotations, gold: Gold, gold_tasks: I8) -> None:
+        """Refuse too little gold; warn about little gold and about missing classes."""
+        n = len(gold_tasks)
         if n == 0:
-            raise DataError("no worker labelled a gold task, so nobody's weight can be learnt; use another method")
+            raise DataError("no worker labelled a gold task, so no weight can be learnt; use another method")
         if n < self.min_gold:
             raise DataError(
                 f"judge_stack needs at least {self.min_gold} gold labels of tasks with verdicts, there are {n}; label "
@@ -316,16 +332,16 @@ class JudgeStack(Aggregator):
             )
         if n < ENOUGH:
             _warn(f"{n} gold labels are few for judge_stack; {ENOUGH} or more are worth their price")
-        missing = np.setdiff1d(np.arange(gold.n_classes), gold.label[known])
+        missing = np.setdiff1d(np.arange(gold.n_classes), gold.label[gold_tasks])
         if len(missing) and n >= ENOUGH:
             names = annotations.classes.gather(missing)
             _warn(f"no gold task is {quote(names)}: judge_stack learns that such tasks are rare; label some if not")
 
     @staticmethod
     def fitted(result: Result) -> StackedJudges | None:
-        """Weights and calibrations, for other tasks of these judges."""
-        own = result.extra
-        return StackedJudges(result, own["weight"], own["bias"], own["platt"]) if "platt" in own else None
+        """Return the model of weights and calibrations."""
+        extra = result.extra
+        return StackedJudges(result, extra["weight"], extra["bias"], extra["platt"]) if "platt" in extra else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,33 +353,33 @@ class StackedJudges(ClassModel):
     platt: F8
 
     def posterior(self, votes: Annotations) -> F8:
-        """The weighted voices; a judge who was not there has the average weight, and no say by confidence."""
-        said = voices(votes)
-        factor = Sureness.apply(said, self.spread(self.platt, votes.workers))
-        score = said.score(self.spread(self.weight, votes.workers)[said.judge] * factor)
-        found = normalise_rows(self.bias + score)[0]
-        silent = np.bincount(said.task, minlength=votes.n_tasks) == 0
-        return np.where(silent[:, None], self.result.class_prior, found) if silent.any() else found
+        """Posterior of the weighted verdicts; unknown judges get the average weight, their confidence is ignored."""
+        verdicts = judge_verdicts(votes)
+        factor = ConfidenceCalibration.apply(verdicts, self.values_of(self.platt, votes.workers))
+        score = verdicts.score(self.values_of(self.weight, votes.workers)[verdicts.judge] * factor)
+        posterior = normalise_rows(self.bias + score)[0]
+        empty = np.bincount(verdicts.task, minlength=votes.n_tasks) == 0
+        return np.where(empty[:, None], self.result.class_prior, posterior) if empty.any() else posterior
 
 
-def columns(said: Voices, known: I8, own_weight: int) -> I8:
-    """Which weight each judge has: an own one, or the one that all with few gold labels share."""
-    met = np.isin(said.task, known)
-    n = np.bincount(said.judge[met], minlength=said.n_judges)
+def weight_columns(verdicts: JudgeVerdicts, gold_tasks: I8, own_weight: int) -> I8:
+    """Return the weight index of each judge; judges with fewer than `own_weight` gold labels share the last one."""
+    on_gold = np.isin(verdicts.task, gold_tasks)
+    n = np.bincount(verdicts.judge[on_gold], minlength=verdicts.n_judges)
     few = n < own_weight
     column = np.cumsum(~few) - 1
     column[few] = (~few).sum()
     return np.asarray(column, dtype=np.int64)
 
 
-def tied(said: Voices, tasks: I8, factor: F8, column: I8) -> F8:
-    """voices[task, column, class] of these tasks, judges with one weight added up."""
-    place = np.full(said.n_tasks, -1)
-    place[tasks] = np.arange(len(tasks))
-    pick = np.flatnonzero(place[said.task] >= 0)
-    out = np.zeros((len(tasks), int(column.max(initial=0)) + 1, said.share.shape[1]))
-    values = (said.share[pick] - 1 / said.share.shape[1]) * factor[pick, None]
-    np.add.at(out, (place[said.task[pick]], column[said.judge[pick]]), values)
+def tied(verdicts: JudgeVerdicts, tasks: I8, factor: F8, column: I8) -> F8:
+    """Return features[task, column, class] of these tasks, summed over judges that share a weight."""
+    position = np.full(verdicts.n_tasks, -1)
+    position[tasks] = np.arange(len(tasks))
+    pairs = np.flatnonzero(position[verdicts.task] >= 0)
+    out = np.zeros((len(tasks), int(column.max(initial=0)) + 1, verdicts.share.shape[1]))
+    values = (verdicts.share[pairs] - 1 / verdicts.share.shape[1]) * factor[pairs, None]
+    np.add.at(out, (position[verdicts.task[pairs]], column[verdicts.judge[pairs]]), values)
     return out
 
 
@@ -373,18 +389,17 @@ def _warn(text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSymbols(Aggregator):
-    """Judges' symbols: Dawid-Skene over what was said and how firmly, for judges with confidences or repeats, without
-    gold.
+    """Judge symbols: Dawid-Skene over labels and their strength, for judges with confidences or repeats, without gold.
 
         y_n ~ Cat(class_prior),   (label, strength) of judge m on task n | y_n = k ~ Cat(A[m, k, :])
 
-    The strength is the tercile of the stated confidence among the judge's own; without confidences, whether at least
-    `agreement` of the repeats say the same. What a strength is worth is learnt, not believed. Without either this is
-    `dawid_skene`. Fails, as every method without gold, where judges err together.
-    Dawid & Skene (1979), doi:10.2307/2346806.
+    The strength is the tercile of the stated confidence among those of the judge; without confidences, whether at
+    least `agreement` of the repeats give the same class. The value of each strength is learnt, not taken as stated.
+    Without confidences and repeats this is `dawid_skene`. Fails, as every method without gold, where judges err
+    together. Dawid & Skene (1979), doi:10.2307/2346806.
 
-    `smoothing` pseudo-counts for each label, `diagonal` more for the right one; `agreement` (0..1) of repeats makes
-    a firm verdict.
+    `smoothing` adds pseudo-counts for each label, `diagonal` further ones for the right label; a verdict is strong if
+    `agreement` (0..1) of its repeats agree.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xxyx"], confidence=[0.9, 0.8, 0.9, 0.4])
     >>> JudgeSymbols().fit(votes).to_table()["label"].to_list()[0]
@@ -399,45 +414,46 @@ class JudgeSymbols(Aggregator):
     tol: NonNegative = 1e-8
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
-        """Symbols, then EM from the shares of the votes."""
-        said, k = voices(annotations), annotations.n_classes
-        bin_, bins = strengths(said, self.agreement)
-        counts = prior_counts(said.judge, bin_, said.n_judges, k, bins, self.smoothing, self.diagonal)
-        start = shares(said.score(np.ones(len(said.task))))
+        """Build the symbols, then run EM from the vote shares."""
+        verdicts, k = judge_verdicts(annotations), annotations.n_classes
+        bin_, bins = strengths(verdicts, self.agreement)
+        counts = prior_counts(verdicts.judge, bin_, verdicts.n_judges, k, bins, self.smoothing, self.diagonal)
+        start = shares(verdicts.score(np.ones(len(verdicts.task))))
         start = start if gold is None else gold.clamp(start)
-        known = None if gold is None else gold.label.astype(np.int64)
-        # A tie between two classes is broken towards neither: a voice that says both says half of each.
-        pair, label = np.nonzero(said.share >= said.share.max(axis=1, keepdims=True) - 1e-9)
-        weight = 1.0 / np.bincount(pair, minlength=len(said.task))[pair]
-        found = fit_symbols(
-            said.task[pair],
-            said.judge[pair],
+        gold_codes = None if gold is None else gold.label.astype(np.int64)
+        # A tie between two classes is not broken: the verdict counts half for each.
+        pair, label = np.nonzero(verdicts.share >= verdicts.share.max(axis=1, keepdims=True) - 1e-9)
+        weight = 1.0 / np.bincount(pair, minlength=len(verdicts.task))[pair]
+        fit = fit_symbols(
+            verdicts.task[pair],
+            verdicts.judge[pair],
             label * bins + bin_[pair],
             weight,
             start,
             counts,
-            known,
+            gold_codes,
             self.max_iter,
             self.tol,
         )
-        confusion = found.table.reshape(said.n_judges, k, k, bins).sum(axis=3)
+        confusion = fit.table.reshape(verdicts.n_judges, k, k, bins).sum(axis=3)
         return Solution(
-            posterior=found.posterior,
-            class_prior=found.prior,
+            posterior=fit.posterior,
+            class_prior=fit.prior,
             confusion=confusion / confusion.sum(axis=2, keepdims=True),
-            trace=found.trace,
-            n_iter=len(found.trace),
-            converged=found.converged,
+            trace=fit.trace,
+            n_iter=len(fit.trace),
+            converged=fit.converged,
             extra={"strengths": bins},
         )
 
 
-def strengths(said: Voices, agreement: float) -> tuple[I8, int]:
-    """The strength bin of each voice, and how many bins there are."""
-    top = said.share.max(axis=1) if len(said.share) else np.zeros(0)
-    if np.isfinite(said.confidence).any():
-        found = terciles(said.judge, said.confidence * np.where(np.isfinite(said.confidence), top, 1.0), said.n_judges)
-        return found, BINS + 1
-    if (said.rows > 1).any():
+def strengths(verdicts: JudgeVerdicts, agreement: float) -> tuple[I8, int]:
+    """Return the strength bin of each verdict, and the number of bins."""
+    top = verdicts.share.max(axis=1) if len(verdicts.share) else np.zeros(0)
+    confidence = verdicts.confidence
+    if np.isfinite(confidence).any():
+        strength = confidence * np.where(np.isfinite(confidence), top, 1.0)
+        return terciles(verdicts.judge, strength, verdicts.n_judges), BINS + 1
+    if (verdicts.rows > 1).any():
         return (top >= agreement - 1e-9).astype(np.int64), 2
-    return np.zeros(len(said.task), dtype=np.int64), 1
+    return np.zeros(len(verdicts.task), dtype=np.int64), 1

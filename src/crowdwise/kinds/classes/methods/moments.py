@@ -1,8 +1,8 @@
-"""What the moment methods share: what they need, the order of classes, and how matrices become posteriors.
+"""Moment methods: confusion matrices from how pairs or triples of workers label the same tasks.
 
-A moment method estimates confusion[w] and class_prior from how pairs (or triples) of workers label the same tasks:
-no start, no local optimum, but much overlap. Workers whom the moments do not reach are judged by the labels of those
-whom they do. The posterior is one E-step under the estimates, then `em_steps` steps of Dawid-Skene's EM.
+They need no start and have no local optima, but require much overlap. Workers that the moments do not reach are
+estimated from the labels of the others. The posterior is one E-step under the estimates, then `em_steps` steps of
+Dawid-Skene's EM.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ....em.kernels import Workspace, accumulate
 from ....em.passes import Passes, run
 from ..annotations import Annotations
 from ..maths.factors import align, best_order, common_order, impute_blocks, orthogonal_components
-from ..maths.messages import Edges
-from ..maths.moments import Pairs, complete_rank_one, pairs
+from ..maths.messages import VoteEdges
+from ..maths.moments import PairTables, complete_rank_one, pairs
 from .base import Aggregator, Run
 from .confusion.base import ConfusionModel, Matrices, Params
 from .gold import ClassOrder, Gold
-from .spread import Solution
+from .partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """confusion[worker, true, observed], class_prior, and for which workers there is an estimate at all."""
+    """confusion[worker, true, observed], class_prior, and the mask of the workers with an estimate."""
 
     confusion: F8
     class_prior: F8
@@ -46,8 +46,11 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class MomentAggregator(Aggregator):
-    """`em_steps` (≥ 0) EM steps at the end; `min_overlap` tasks in common make a pair usable (default 5 · classes);
-    `smoothing` (> 0) pseudo-counts keep estimated zeros from ruling classes out."""
+    """Base class of the moment methods.
+
+    `em_steps` (≥ 0) EM steps follow the estimate; pairs with `min_overlap` common tasks are used (default 5 · classes);
+    `smoothing` (> 0) pseudo-counts keep estimated zeros from excluding classes.
+    """
 
     max_workers: ClassVar[int] = 1_000
     em_steps: Whole = 0
@@ -55,11 +58,11 @@ class MomentAggregator(Aggregator):
     smoothing: Positive = 0.1
 
     @abstractmethod
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """The estimates of those workers whom the moments reach."""
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Estimate the workers that the moments reach."""
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:  # noqa: ARG002
-        """Moments, estimates, E-step, EM steps; classes are put into the order in which they appear and back."""
+        """Compute moments and estimates, then run the E-step and EM steps, with classes in order of appearance."""
         if annotations.n_workers > self.max_workers:
             raise DataError(
                 f"{self.name} compares all pairs of workers and takes at most {self.max_workers:,}, these data have "
@@ -68,42 +71,42 @@ class MomentAggregator(Aggregator):
         if annotations.n_classes == 1:
             return _certain(annotations)
         order = ClassOrder.of(annotations, gold)
-        votes, known = order.renamed(annotations, gold)
-        found = self.estimate(votes, self.overlap(votes))
-        self._warn(found)
-        return _renamed(self._finish(votes, known, found), order.rank)
+        votes, ranked_gold = order.apply(annotations, gold)
+        estimate = self.estimate(votes, self.overlap(votes))
+        self._warn(estimate)
+        return _reordered(self._finish(votes, ranked_gold, estimate), order.rank)
 
-    def overlap(self, annotations: Annotations) -> Pairs:
-        """The label tables of the pairs that share enough tasks."""
+    def overlap(self, annotations: Annotations) -> PairTables:
+        """Return the label tables of the pairs that share enough tasks."""
         least = 5 * annotations.n_classes if self.min_overlap is None else self.min_overlap
-        seen = pairs(annotations, least)
-        if len(seen.first) == 0:
+        pair_tables = pairs(annotations, least)
+        if len(pair_tables.first) == 0:
             raise DataError(
                 f"{self.name} needs workers who label the same tasks, and no two of them share {least} or more; lower "
                 "min_overlap or take hierarchical"
             )
-        return seen
+        return pair_tables
 
-    def _warn(self, found: Estimate) -> None:
-        if not found.good.all():
+    def _warn(self, estimate: Estimate) -> None:
+        if not estimate.good.all():
             warnings.warn(
-                f"{int((~found.good).sum())} of {len(found.good)} workers share too few tasks with others for "
-                f"{self.name}; they are judged by the labels of the rest",
+                f"{int((~estimate.good).sum())} of {len(estimate.good)} workers share too few tasks with others for "
+                f"{self.name}; they are estimated from the labels of the others",
                 IdentifiabilityWarning,
                 stacklevel=4,
             )
 
-    def _finish(self, votes: Annotations, gold: Gold | None, found: Estimate) -> Solution:
+    def _finish(self, votes: Annotations, gold: Gold | None, estimate: Estimate) -> Solution:
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
-        data: Matrices = Passes(model, Run().spread(votes, gold))
-        params = self._params(votes, found, gold)
+        data: Matrices = Passes(model, Run().partition(votes, gold))
+        params = self._params(votes, estimate, gold)
         stats, _ = data.accumulate(params)
-        if not found.good.all():
-            theta = np.where(found.good[:, None, None], params.theta, model.maximise(stats).theta)
+        if not estimate.good.all():
+            theta = np.where(estimate.good[:, None, None], params.theta, model.maximise(stats).theta)
             params = Params(theta, params.class_prior)
             stats, _ = data.accumulate(params)
-        stage, trace = np.zeros(len(found.trace), dtype=np.int64), found.trace
+        stage, trace = np.zeros(len(estimate.trace), dtype=np.int64), estimate.trace
         if self.em_steps:
             fit = run(data, stats, max_iter=self.em_steps, tol=1e-8)
             params, stats = fit.params, fit.stats
@@ -111,32 +114,37 @@ class MomentAggregator(Aggregator):
             stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
         confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
         posterior = data.posterior(params)
-        went: dict[str, Any] = {"trace": trace, "stage": stage, "n_iter": found.n_iter, "converged": found.converged}
-        return Solution(posterior, params.class_prior, confusion, counts, **went)
+        fit_trace: dict[str, Any] = {
+            "trace": trace,
+            "stage": stage,
+            "n_iter": estimate.n_iter,
+            "converged": estimate.converged,
+        }
+        return Solution(posterior, params.class_prior, confusion, counts, **fit_trace)
 
-    def _params(self, votes: Annotations, found: Estimate, gold: Gold | None = None) -> Params:
-        """The estimates with pseudo-counts, as if each worker had met the classes at their frequencies.
+    def _params(self, votes: Annotations, estimate: Estimate, gold: Gold | None = None) -> Params:
+        """Return the estimates with pseudo-counts, as if each worker's tasks had the class frequencies.
 
-        What a worker said of gold tasks is counted as it is, the estimate stands for the other labels.
+        Labels of gold tasks are counted directly, the estimate covers the other labels.
         """
         k = votes.n_classes
         n = np.bincount(votes.worker, weights=votes.weight, minlength=votes.n_workers).astype(np.float64)
-        told = np.zeros((votes.n_workers, k, k)) if gold is None else gold.counts(votes)
-        n -= told.sum(axis=(1, 2))
-        prior = (found.class_prior * votes.n_tasks + self.smoothing) / (votes.n_tasks + k * self.smoothing)
-        met = n[:, None, None] * prior[None, :, None]
-        met = np.where(found.good[:, None, None], met, 0.0)
-        confusion = found.confusion * met + told + self.smoothing
-        confusion /= met + told.sum(axis=2, keepdims=True) + k * self.smoothing
+        gold_counts = np.zeros((votes.n_workers, k, k)) if gold is None else gold.counts(votes)
+        n -= gold_counts.sum(axis=(1, 2))
+        prior = (estimate.class_prior * votes.n_tasks + self.smoothing) / (votes.n_tasks + k * self.smoothing)
+        expected = n[:, None, None] * prior[None, :, None]
+        expected = np.where(estimate.good[:, None, None], expected, 0.0)
+        confusion = estimate.confusion * expected + gold_counts + self.smoothing
+        confusion /= expected + gold_counts.sum(axis=2, keepdims=True) + k * self.smoothing
         return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
 
 
-def _renamed(found: Solution, place: npt.NDArray[np.int32]) -> Solution:
+def _reordered(solution: Solution, rank: npt.NDArray[np.int32]) -> Solution:
     tables: dict[str, Any] = {
-        name: None if (table := getattr(found, name)) is None else table[:, place][:, :, place]
+        name: None if (table := getattr(solution, name)) is None else table[:, rank][:, :, rank]
         for name in ("confusion", "counts")
     }
-    return replace(found, posterior=found.posterior[:, place], class_prior=found.class_prior[place], **tables)
+    return replace(solution, posterior=solution.posterior[:, rank], class_prior=solution.class_prior[rank], **tables)
 
 
 def _certain(annotations: Annotations) -> Solution:
@@ -152,18 +160,18 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class CNMF(MomentAggregator):
-    """CNMF: confusion matrices whose products explain how all pairs of workers label (coupled non-negative factors,
-    KL).
+    """CNMF: confusion matrices whose products explain the labels of all pairs of workers (coupled non-negative
+    factors, KL).
 
         maximise  sum_pairs sum_{l, l'} count[l, l'] log (A_m^T diag(d) A_m')[l, l']
 
     The log-likelihood of a latent class model for pairs (a composite likelihood), maximised by its own EM: it never
     falls. Ibrahim, Fu, Kargas & Huang (2019), Crowdsourcing via pairwise co-occurrences, NeurIPS 32,
     arXiv:1909.12325; the authors descend by mirror steps, the maximum is the same. Unlike MultiSPA it needs no pure
-    experts and weighs every pair by its labels. Fails where few workers share tasks; ends slowly (the last digits
-    take thousands of sweeps).
+    experts and weighs every pair by its labels. Fails where few workers share tasks; converges slowly (the last
+    digits take thousands of sweeps).
 
-    At most `max_iter` sweeps, until the objective's relative change falls below `tol`.
+    Runs at most `max_iter` sweeps, until the objective's relative change falls below `tol`.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> CNMF(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -174,31 +182,35 @@ class CNMF(MomentAggregator):
     max_iter: Count = 1_000
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """EM on the pair tables from matrices that lean to the diagonal."""
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Run EM on the pair tables from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
         a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
         trace: list[float] = []
         converged = False
         for _ in range(self.max_iter):
-            mass, objective = pair_sweep(seen, a, d)
+            mass, objective = pair_sweep(pair_tables, a, d)
             trace.append(objective)
             converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= self.tol * max(1.0, abs(trace[-1]))
             if converged:
                 break
             a, d = factors(mass, a)
-        good = seen.reached()
-        order = common_order(a, seen.overlap())
+        good = pair_tables.has_pairs()
+        order = common_order(a, pair_tables.overlap())
         return Estimate(a[:, order], d[order], good, np.array(trace), len(trace), converged)
 
 
-def pair_sweep(seen: Pairs, a: F8, d: F8) -> tuple[F8, float]:
-    """Expected counts [worker, true, observed] of all pairs under (a, d), and the objective at (a, d)."""
+def pair_sweep(pair_tables: PairTables, a: F8, d: F8) -> tuple[F8, float]:
+    """Return the expected counts [worker, true, observed] of all pairs under (a, d), and the objective there."""
     k = len(d)
     mass, objective = np.zeros_like(a), 0.0
     step = max(1, CHUNK // k**2)
-    for lo in range(0, len(seen.first), step):
-        i, j, count = seen.first[lo : lo + step], seen.second[lo : lo + step], seen.count[lo : lo + step]
+    for lo in range(0, len(pair_tables.first), step):
+        i, j, count = (
+            pair_tables.first[lo : lo + step],
+            pair_tables.second[lo : lo + step],
+            pair_tables.count[lo : lo + step],
+        )
         ai, aj = d[:, None] * a[i], a[j]  # pair, true, observed
         model = np.maximum(ai.transpose(0, 2, 1) @ aj, 1e-300)
         objective += float((count * np.log(model)).sum())
@@ -209,7 +221,7 @@ def pair_sweep(seen: Pairs, a: F8, d: F8) -> tuple[F8, float]:
 
 
 def factors(mass: F8, a: F8) -> tuple[F8, F8]:
-    """The M-step: rows in proportion to their expected counts; a row without any stays as it is."""
+    """Run the M-step: rows in proportion to their expected counts; a row without any is kept."""
     row = mass.sum(axis=2, keepdims=True)
     new = np.where(row > 0, mass / np.where(row > 0, row, 1.0), a)
     d = row.sum(axis=(0, 2))
@@ -218,17 +230,17 @@ def factors(mass: F8, a: F8) -> tuple[F8, F8]:
 
 @dataclass(frozen=True, kw_only=True)
 class MultiSPA(MomentAggregator):
-    """MultiSPA: the rows of a worker's confusion matrix are the corners of what they say given what others say.
+    """MultiSPA: the rows of a worker's confusion matrix are the corners of their labels given the others' labels.
 
         P(label_m = · | label_m' = l) = sum_k P(y = k | label_m' = l) confusion[m, k]
 
-    Each column of pairwise frequencies is a mixture of the rows sought; if for every class some partner almost
-    surely names it only when it is true, the rows are among the columns, and successive projection (SPA) picks them
-    out. Ibrahim, Fu, Kargas & Huang (2019), Crowdsourcing via pairwise co-occurrences, NeurIPS 32, arXiv:1909.12325.
+    Each column of pairwise frequencies is a mixture of these rows; if for every class some partner almost surely
+    gives it only when it is true, the rows are among the columns, and successive projection (SPA) finds them.
+    Ibrahim, Fu, Kargas & Huang (2019), Crowdsourcing via pairwise co-occurrences, NeurIPS 32, arXiv:1909.12325.
     Algebra only: no start, no iterations. Fails without such experts and where pairs share few tasks (noisy columns
     are extreme columns). A good start for EM: `DawidSkene(init="multi_spa")`, or `em_steps`.
 
-    A column counts when it stands on `min_overlap` / classes labels (see MomentAggregator for the parameters).
+    A column is used when it is based on `min_overlap` / classes labels (see MomentAggregator for the parameters).
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxxyyy"))
     >>> MultiSPA(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -238,28 +250,28 @@ class MultiSPA(MomentAggregator):
     name: ClassVar[str] = "multi_spa"
     em_steps: Whole = 10
 
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """SPA worker by worker, then one common order of the classes, then the class prior by least squares."""
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Run SPA for each worker, find a common order of the classes, then the class prior by least squares."""
         k = annotations.n_classes
         least = 5.0 if self.min_overlap is None else self.min_overlap / k
-        confusion, good = corners(seen, k, least)
-        confusion = align(confusion, seen, good) if good.any() else confusion
-        return Estimate(confusion, class_frequencies(confusion, seen, good), good)
+        confusion, good = corners(pair_tables, k, least)
+        confusion = align(confusion, pair_tables, good) if good.any() else confusion
+        return Estimate(confusion, class_frequencies(confusion, pair_tables, good), good)
 
 
-def corners(seen: Pairs, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_]]:
-    """For each worker K columns by successive projection, rows of their matrix in any order; and whether they exist."""
-    me, _, count = seen.both_ways()
-    confusion = np.full((seen.n_workers, k, k), 1 / k)
-    good = np.zeros(seen.n_workers, dtype=bool)
-    order = np.argsort(me, kind="stable")
-    place = np.searchsorted(me[order], np.arange(seen.n_workers + 1))
-    for m in range(seen.n_workers):
-        columns = count[order[place[m] : place[m + 1]]].transpose(0, 2, 1).reshape(-1, k)  # (partner, said), mine
+def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_]]:
+    """Return K columns per worker by successive projection (matrix rows in any order), and whether they exist."""
+    worker, _, count = pair_tables.symmetric()
+    confusion = np.full((pair_tables.n_workers, k, k), 1 / k)
+    good = np.zeros(pair_tables.n_workers, dtype=bool)
+    order = np.argsort(worker, kind="stable")
+    start = np.searchsorted(worker[order], np.arange(pair_tables.n_workers + 1))
+    for m in range(pair_tables.n_workers):
+        columns = count[order[start[m] : start[m + 1]]].transpose(0, 2, 1).reshape(-1, k)  # (partner, said), mine
         total = columns.sum(axis=1)
-        # Columns that stand on few labels are noisy, and SPA picks extremes.
-        firm = total >= max(least, 1e-12)
-        columns = columns[firm] / total[firm, None]
+        # Columns based on few labels are noisy, and SPA selects extremes.
+        usable = total >= max(least, 1e-12)
+        columns = columns[usable] / total[usable, None]
         chosen = successive_projection(columns, k)
         if chosen is not None:
             confusion[m], good[m] = columns[chosen], True
@@ -267,31 +279,31 @@ def corners(seen: Pairs, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_
 
 
 def successive_projection(points: F8, k: int) -> npt.NDArray[np.int64] | None:
-    """The rows of `points` that are furthest out, each after projecting the earlier ones away; None if rank < k."""
+    """Return the k most extreme rows of `points`, each after projecting out the earlier ones; None if rank < k."""
     if len(points) < k:
         return None
-    rest, chosen = points.copy(), np.empty(k, dtype=np.int64)
+    residual, chosen = points.copy(), np.empty(k, dtype=np.int64)
     size = (points**2).sum(axis=1)
     for i in range(k):
-        norm = (rest**2).sum(axis=1)
+        norm = (residual**2).sum(axis=1)
         top = norm.max()
         if top < 1e-9:
             return None
-        # Of nearly equal ones the one that was longest to begin with.
+        # Among nearly equal ones, take the one that was longest initially.
         chosen[i] = np.where(norm >= top * (1 - 1e-6), size, -1.0).argmax()
-        axis = rest[chosen[i]] / np.sqrt(norm[chosen[i]])
-        rest = rest - np.outer(rest @ axis, axis)
+        axis = residual[chosen[i]] / np.sqrt(norm[chosen[i]])
+        residual = residual - np.outer(residual @ axis, axis)
     return chosen
 
 
-def class_frequencies(confusion: F8, seen: Pairs, good: npt.NDArray[np.bool_]) -> F8:
-    """d with the least sum n ||R - A_m^T diag(d) A_m'||² over pairs of estimated workers."""
+def class_frequencies(confusion: F8, pair_tables: PairTables, good: npt.NDArray[np.bool_]) -> F8:
+    """Return the d that minimises sum n ||R - A_m^T diag(d) A_m'||² over pairs of estimated workers."""
     from scipy.optimize import nnls
 
     k = confusion.shape[1]
-    usable = good[seen.first] & good[seen.second]
-    a, b = confusion[seen.first[usable]], confusion[seen.second[usable]]
-    count, n = seen.count[usable], seen.n[usable]
+    usable = good[pair_tables.first] & good[pair_tables.second]
+    a, b = confusion[pair_tables.first[usable]], confusion[pair_tables.second[usable]]
+    count, n = pair_tables.count[usable], pair_tables.n[usable]
     gram = np.einsum("p,pkl,pjl,pkm,pjm->kj", n, a, a, b, b, optimize=True)
     rhs = np.einsum("pkl,plm,pkm->k", a, count, b, optimize=True)
     ridge = 1e-9 * max(float(np.trace(gram)), 1e-12)
@@ -301,7 +313,7 @@ def class_frequencies(confusion: F8, seen: Pairs, good: npt.NDArray[np.bool_]) -
 
 @dataclass(frozen=True, kw_only=True)
 class SML(MomentAggregator):
-    """SML: two classes; the workers' covariance is of rank one off its diagonal and knows who is good.
+    """SML: two classes; the workers' covariance is of rank one off its diagonal and gives their accuracies.
 
         Q[i, j] = (1 - b²) (ψ_i + η_i - 1) (ψ_j + η_j - 1),   i ≠ j
 
@@ -311,8 +323,8 @@ class SML(MomentAggregator):
     doi:10.1073/pnas.1219097111; Jaffe, Nadler & Kluger (2015), AISTATS. Fails with dependent workers and little
     overlap.
 
-    Two classes only. `n_grid` values of the imbalance b between -0.95 and 0.95 are tried; the rank-one fit takes
-    at most `max_iter` gradient steps, until none moves a coordinate by more than `tol`.
+    For two classes only. `n_grid` values of the imbalance b between -0.95 and 0.95 are tried; the rank-one fit takes
+    at most `max_iter` gradient steps, until no coordinate moves by more than `tol`.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2] , list("abcabc"), list("xxyyyy"))
     >>> SML(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -324,24 +336,26 @@ class SML(MomentAggregator):
     max_iter: Count = 10_000
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """Rank-one covariance, then the imbalance of highest likelihood."""
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Fit the rank-one covariance, then choose the imbalance of highest likelihood."""
         sign = np.array([-1.0, 1.0])
-        n, share = seen.n, seen.share
+        n, share = pair_tables.n, pair_tables.share
         mean_i, mean_j = share.sum(axis=2) @ sign, share.sum(axis=1) @ sign
-        # Means over the same tasks, which asks for the n / (n - 1).
+        # The means are over the same tasks, which requires the factor n / (n - 1).
         q = (np.einsum("plm,l,m->p", share, sign, sign) - mean_i * mean_j) * n / np.maximum(n - 1, 1)
-        start = np.full(seen.n_workers, 0.5)
-        v, n_iter, converged = complete_rank_one(seen.first, seen.second, n, q, start, -1, 1, self.max_iter, self.tol)
-        v = -v if float(seen.overlap() @ v) < 0 else v
+        start = np.full(pair_tables.n_workers, 0.5)
+        v, n_iter, converged = complete_rank_one(
+            pair_tables.first, pair_tables.second, n, q, start, -1, 1, self.max_iter, self.tol
+        )
+        v = -v if float(pair_tables.overlap() @ v) < 0 else v
         w = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
         total = np.bincount(annotations.worker, weights=w, minlength=annotations.n_workers).astype(np.float64)
-        said = np.bincount(annotations.worker, weights=w * sign[annotations.label], minlength=annotations.n_workers)
-        mean = said / np.maximum(total, 1e-12)
+        signed = np.bincount(annotations.worker, weights=w * sign[annotations.label], minlength=annotations.n_workers)
+        mean = signed / np.maximum(total, 1e-12)
         edge = 1 / (total + 2)
         grid = [_accuracies(v, mean, b, edge) for b in np.linspace(-0.95, 0.95, self.n_grid)]
         space = Workspace.of(annotations)
-        good = seen.reached()
+        good = pair_tables.has_pairs()
         fits = []
         for confusion, prior in grid:
             confusion[~good] = 0.5
@@ -352,7 +366,7 @@ class SML(MomentAggregator):
 
 
 def _accuracies(v: F8, mean: F8, b: float, edge: F8) -> tuple[F8, F8]:
-    """confusion[worker, true, observed] and class prior at imbalance b: E[s | y] = (ψ - η) + y (ψ + η - 1)."""
+    """Return confusion[worker, true, observed] and class prior at imbalance b: E[s | y] = (ψ - η) + y (ψ + η - 1)."""
     delta = v / np.sqrt(1 - b * b)
     psi = np.clip((1 + delta + mean - b * delta) / 2, edge, 1 - edge)
     eta = np.clip((1 + delta - mean + b * delta) / 2, edge, 1 - edge)
@@ -375,8 +389,8 @@ class SpectralDS(MomentAggregator):
     Zhang, Chen, Zhou & Jordan (2016), Spectral methods meet EM, JMLR 17(102), arXiv:1406.3824 (Opt-D&S). Fails with
     few labels per task (a task counts only where all groups have labels) and where two classes look alike.
 
-    `n_splits` random splits into three groups are tried, the likeliest estimate is kept; `em_steps` (10) as in the
-    paper's experiments.
+    `n_splits` random splits into three groups are tried and the most likely estimate is kept; `em_steps` (10) as in
+    the paper's experiments.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> SpectralDS(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -387,24 +401,24 @@ class SpectralDS(MomentAggregator):
     em_steps: Whole = 10
     n_splits: Count = 5
 
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """The likeliest of several random splits."""
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Return the most likely estimate of several random splits."""
         rng = np.random.default_rng(self.seed)
-        space, good = Workspace.of(annotations), seen.reached()
-        best, found = -np.inf, None
+        space, good = Workspace.of(annotations), pair_tables.has_pairs()
+        best, best_estimate = -np.inf, None
         for _ in range(self.n_splits):
             group = rng.permutation(annotations.n_workers) % 3
             estimate = Estimate(*_split(annotations, group, rng), good)
             params = self._params(annotations, estimate)
             _, fit = accumulate(space, params.theta, params.class_prior)
             if fit > best:
-                best, found = fit, estimate
-        assert found is not None
-        return found
+                best, best_estimate = fit, estimate
+        assert best_estimate is not None
+        return best_estimate
 
 
 def _split(annotations: Annotations, group: npt.NDArray[np.int64], rng: np.random.Generator) -> tuple[F8, F8]:
-    """confusion[worker, true, observed] and class prior from one split into three groups."""
+    """Return confusion[worker, true, observed] and class prior from one split into three groups."""
     answers = _answers(annotations, group)  # group, task, class
     n, k = annotations.n_tasks, annotations.n_classes
     cross = np.einsum("gna,hnb->ghab", answers, answers, optimize=True) / n
@@ -422,7 +436,7 @@ def _split(annotations: Annotations, group: npt.NDArray[np.int64], rng: np.rando
 
 
 def _answers(annotations: Annotations, group: npt.NDArray[np.int64]) -> F8:
-    """x[group, task, class]: the mean of the one-hot labels of the group's workers on the task, 0 without any."""
+    """Return x[group, task, class]: the mean of the one-hot labels of the group's workers on the task, or 0."""
     n, k = annotations.n_tasks, annotations.n_classes
     flat = (group[annotations.worker] * n + annotations.task) * k + annotations.label
     total = np.bincount(flat, weights=annotations.weight, minlength=3 * n * k).astype(np.float64).reshape(3, n, k)
@@ -431,7 +445,7 @@ def _answers(annotations: Annotations, group: npt.NDArray[np.int64]) -> F8:
 
 
 def _components(m2: F8, m3: F8, rng: np.random.Generator) -> tuple[F8, F8]:
-    """Columns μ[observed, class] and weights of the classes; each component goes to the class that it names most."""
+    """Return columns μ[observed, class] and class weights; each component is assigned to its most frequent class."""
     value, vector = np.linalg.eigh(m2)
     value = np.maximum(value, RIDGE * max(float(value.max()), RIDGE))
     white = vector / np.sqrt(value)  # W^T M2 W = I
@@ -442,7 +456,7 @@ def _components(m2: F8, m3: F8, rng: np.random.Generator) -> tuple[F8, F8]:
 
 
 def _individuals(annotations: Annotations, group: npt.NDArray[np.int64], answers: F8, means: F8, prior: F8) -> F8:
-    """A_w^T = E[x_w x_g^T] (diag(prior) μ_g^T)^-1, with g another group than the worker's, averaged over both."""
+    """Return A_w^T = E[x_w x_g^T] (diag(prior) μ_g^T)^-1, averaged over the two groups g other than the worker's."""
     m, k = annotations.n_workers, annotations.n_classes
     weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
     out = np.zeros((m, k, k))
@@ -462,17 +476,17 @@ def _inverse(matrix: F8) -> F8:
 
 @dataclass(frozen=True, kw_only=True)
 class SymNMF(MomentAggregator):
-    """SymNMF: all pairs of workers in one symmetric matrix, its gaps filled in, split into non-negative factors.
+    """SymNMF: all pairs of workers in one symmetric matrix, with gaps imputed, split into non-negative factors.
 
         R = H diag(d) H^T,   H = [A_1^T; ...; A_M^T],   R[i, j] = R[i, a] R[b, a]^+ R[b, j]
 
     Blocks of pairs that share too few tasks, and those of a worker with themselves, are imputed through pairs of
-    anchors (a, b); the leading eigenvectors U of R are then turned until U Q is non-negative. Ibrahim & Fu (2021),
+    anchors (a, b); the leading eigenvectors U of R are then rotated until U Q is non-negative. Ibrahim & Fu (2021),
     Crowdsourcing via annotator co-occurrence imputation and provable symmetric nonnegative matrix factorization,
     ICML (pmlr v139). Works without experts when there are many workers. Fails where most blocks are missing; and a
     perfect fit does not prove that the matrices are the true ones.
 
-    At most `max_iter` turns of U, until they gain less than `tol` of its size; at most 200 workers.
+    Runs at most `max_iter` rotations of U, until they gain less than `tol` of its size; takes at most 200 workers.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> SymNMF(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -485,30 +499,30 @@ class SymNMF(MomentAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """Impute, take the root, turn it, read off the matrices."""
-        k, good = annotations.n_classes, seen.reached()
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Impute the gaps, take the root, rotate it, and extract the matrices."""
+        k, good = annotations.n_classes, pair_tables.has_pairs()
         m = int(good.sum())
-        blocks = impute_blocks(seen, good)  # worker, worker, said, said
+        blocks = impute_blocks(pair_tables, good)  # worker, worker, label, label
         value, vector = np.linalg.eigh(blocks.transpose(0, 2, 1, 3).reshape(m * k, m * k))
         root = vector[:, -k:] * np.sqrt(np.maximum(value[-k:], 0.0))
-        factor, n_iter, converged = self._turn(root, k)
+        factor, n_iter, converged = self._rotate(root, k)
         h = factor.reshape(m, k, k).transpose(0, 2, 1)  # worker, true, observed: A[k, l] sqrt(d_k)
         size = h.sum(axis=2)
         confusion = np.full((len(good), k, k), 1 / k)
         confusion[good] = h / size[:, :, None]
         prior = size.mean(axis=0) ** 2
-        order = common_order(confusion, seen.overlap())
+        order = common_order(confusion, pair_tables.overlap())
         return Estimate(confusion[:, order], (prior / prior.sum())[order], good, n_iter=n_iter, converged=converged)
 
-    def _turn(self, root: F8, k: int) -> tuple[F8, int, bool]:
-        """H ≥ 0 close to root @ Q with Q orthogonal, by alternating projection (Procrustes), from SPA's corners."""
-        q = _first_turn(root, k)
+    def _rotate(self, root: F8, k: int) -> tuple[F8, int, bool]:
+        """Return H ≥ 0 close to root @ Q, Q orthogonal, by alternating projection (Procrustes) from SPA's corners."""
+        q = _first_rotation(root, k)
         size, last, converged = float((root**2).sum()), np.inf, False
         for iteration in range(1, self.max_iter + 1):  # noqa: B007
-            turned = root @ q
-            h = np.maximum(turned, 1e-6)
-            residual = float(((h - turned) ** 2).sum())
+            rotated = root @ q
+            h = np.maximum(rotated, 1e-6)
+            residual = float(((h - rotated) ** 2).sum())
             converged = last - residual <= self.tol * size
             if converged:
                 break
@@ -518,8 +532,8 @@ class SymNMF(MomentAggregator):
         return h, iteration, converged
 
 
-def _first_turn(root: F8, k: int) -> F8:
-    """Rows of H near an axis are corners of the rows of the root: turn them onto the axes."""
+def _first_rotation(root: F8, k: int) -> F8:
+    """Rotate the corners of the rows of the root onto the axes, as rows of H near an axis are such corners."""
     norm = np.linalg.norm(root, axis=1, keepdims=True)
     rows = root[norm[:, 0] > 0.1 * norm.max()]
     chosen = successive_projection(rows, k)
@@ -540,16 +554,15 @@ LETTERS = "lmo"
 class Tensor(MomentAggregator):
     """Tensor: confusion matrices that explain pairs and triples of workers (coupled non-negative tensors, KL).
 
-        maximise  sum_triples sum count[l, l', l''] log sum_k d_k A_m[k, l] A_m'[k, l'] A_m''[k, l'']  +  the same for
-        pairs
+        maximise  sum_triples sum count[l, l', l''] log sum_k d_k A_m[k, l] A_m'[k, l'] A_m''[k, l'']  +  (pairs)
 
     Triples identify the matrices, up to the order of classes, where pairs alone do not: three workers of full rank
     suffice. Traganitis, Pagès-Zamora & Giannakis (2018), Blind multiclass ensemble classification, IEEE TSP 66(18),
     doi:10.1109/TSP.2018.2860562, minimise squares by AO-ADMM; this is EM on the composite likelihood, which never
-    falls. Fails where triples share few tasks: take `cnmf`. Cost: triples × classes⁴ a sweep.
+    falls. Fails where triples share few tasks: take `cnmf`. Cost: triples × classes⁴ per sweep.
 
-    For each worker the triples with their `n_partners` busiest partners are used (5 give 10 triples each);
-    `max_iter` and `tol` as in `cnmf`. At most 10 classes.
+    For each worker the triples with their `n_partners` most frequent partners are used (5 give 10 triples each);
+    `max_iter` and `tol` as in `cnmf`. Takes at most 10 classes.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> Tensor(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -561,57 +574,57 @@ class Tensor(MomentAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
-        """EM on the tables of pairs and triples from matrices that lean to the diagonal."""
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+        """Run EM on the tables of pairs and triples from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
         if k > MAX_CLASSES:
             raise DataError(f"tensor takes at most {MAX_CLASSES} classes, these data have {k}; take cnmf")
-        who, count = triples(annotations, seen, self.n_partners)
+        triple_workers, count = triples(annotations, pair_tables, self.n_partners)
         a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
         trace: list[float] = []
         converged = False
         for _ in range(self.max_iter):
-            mass, objective = pair_sweep(seen, a, d)
-            more, extra = triple_sweep(who, count, a, d)
-            trace.append(objective + extra)
+            mass, objective = pair_sweep(pair_tables, a, d)
+            triple_mass, triple_objective = triple_sweep(triple_workers, count, a, d)
+            trace.append(objective + triple_objective)
             converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= self.tol * max(1.0, abs(trace[-1]))
             if converged:
                 break
-            a, d = factors(mass + more, a)
-        order = common_order(a, seen.overlap())
-        return Estimate(a[:, order], d[order], seen.reached(), np.array(trace), len(trace), converged)
+            a, d = factors(mass + triple_mass, a)
+        order = common_order(a, pair_tables.overlap())
+        return Estimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
 
 
-def triples(annotations: Annotations, seen: Pairs, n_partners: int) -> tuple[I8, F8]:
-    """who[t, 3] and count[t, l, l', l''] of each worker's triples with the partners who share most tasks with them."""
-    edges, k = Edges.of(annotations), annotations.n_classes
-    me, other, count = seen.both_ways()
-    order = np.lexsort((other, -count.sum(axis=(1, 2)), me))
-    place = np.searchsorted(me[order], np.arange(seen.n_workers + 1))
-    wanted = {
+def triples(annotations: Annotations, pair_tables: PairTables, n_partners: int) -> tuple[I8, F8]:
+    """Return workers[t, 3] and count[t, l, l', l''] of each worker's triples with the most frequent partners."""
+    edges, k = VoteEdges.of(annotations), annotations.n_classes
+    worker, other, count = pair_tables.symmetric()
+    order = np.lexsort((other, -count.sum(axis=(1, 2)), worker))
+    start = np.searchsorted(worker[order], np.arange(pair_tables.n_workers + 1))
+    candidates = {
         tuple(sorted((w, *pair)))
-        for w in range(seen.n_workers)
-        for pair in combinations(other[order[place[w] : place[w + 1]][:n_partners]].tolist(), 2)
+        for w in range(pair_tables.n_workers)
+        for pair in combinations(other[order[start[w] : start[w + 1]][:n_partners]].tolist(), 2)
     }
     rows = [edges.order[lo:hi] for lo, hi in zip(edges.worker_offsets[:-1], edges.worker_offsets[1:], strict=True)]
-    who, tables = [], []
-    for triple in sorted(wanted):
+    members, tables = [], []
+    for triple in sorted(candidates):
         shared = np.intersect1d(np.intersect1d(*(edges.task[rows[w]] for w in triple[:2])), edges.task[rows[triple[2]]])
         if not len(shared):
             continue
-        said = [edges.pattern[edges.kind[rows[w][np.searchsorted(edges.task[rows[w]], shared)]]] for w in triple]
-        who.append(triple)
-        tables.append(np.einsum("nl,nm,no->lmo", *said, optimize=True))
-    found = np.array(who, dtype=np.int64).reshape(-1, 3)
-    return found, np.array(tables, dtype=np.float64).reshape(-1, k, k, k)
+        patterns = [edges.pattern[edges.kind[rows[w][np.searchsorted(edges.task[rows[w]], shared)]]] for w in triple]
+        members.append(triple)
+        tables.append(np.einsum("nl,nm,no->lmo", *patterns, optimize=True))
+    triple_workers = np.array(members, dtype=np.int64).reshape(-1, 3)
+    return triple_workers, np.array(tables, dtype=np.float64).reshape(-1, k, k, k)
 
 
-def triple_sweep(who: I8, count: F8, a: F8, d: F8) -> tuple[F8, float]:
-    """Expected counts [worker, true, observed] of all triples under (a, d), and their log-likelihood."""
+def triple_sweep(triple_workers: I8, count: F8, a: F8, d: F8) -> tuple[F8, float]:
+    """Return the expected counts [worker, true, observed] of all triples under (a, d), and their log-likelihood."""
     mass, objective = np.zeros_like(a), 0.0
     step = max(1, CHUNK // len(d) ** 4)
-    for lo in range(0, len(who), step):
-        part, table = who[lo : lo + step], count[lo : lo + step]
+    for lo in range(0, len(triple_workers), step):
+        part, table = triple_workers[lo : lo + step], count[lo : lo + step]
         joint = np.einsum("k,tkl,tkm,tko->tklmo", d, *(a[part[:, i]] for i in range(3)), optimize=True)
         model = np.maximum(joint.sum(axis=1), 1e-300)
         objective += float((table * np.log(model)).sum())

@@ -1,9 +1,9 @@
-"""A fit of votes in parts that need not be in memory together: workers come out as arrays, tasks part by part.
+"""Fits of votes in parts that need not be in memory together: workers come out as arrays, tasks part by part.
 
     fit = fit_parts(cw.DawidSkene(), source, partial(Threads, threads=2))
     for written in fit.map(write): ...      # write(PartEstimate) runs where the part is
 
-Whoever runs the parts (`hire`: in this process, in threads, on a cluster), the answer has the same bits.
+Every executor (this process, threads, a cluster) gives the same answer to the last bit.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ import polars as pl
 
 from ....core.callback import Callback
 from ....core.errors import DataError, ParameterError
-from ....core.result import Course
-from ....em.drivers import Driver, Hire, InProcess
+from ....core.result import FitTrace
+from ....em.drivers import Driver, Executor, InProcess
 from ....em.kernels import Workspace
 from ....em.sources import Known, Sizes, Source
 from ..annotations import Annotations
 from ..answers import Classes
 from ..estimate import ClassPosterior, ClassWorkers, LazySkill
-from .base import Aggregator, Run, SpreadAggregator
-from .empty import Heard
+from .base import Aggregator, PartitionedAggregator, Run
+from .drop_empty import NonEmpty
 from .gold import as_prior
-from .needs import check_needs, check_tables
+from .partitioned import PartitionedVotes, Predictor, clamped, with_columns
+from .requirements import check_requirements, check_tables
 from .skills import expected_wrong, skills
-from .spread import Judge, Spread, clamped, with_rows
 
 # ----------------------------------------------------------------
-# One look at all parts before a fit: who says something at all, and of which tasks; silence is then left out of them.
-# What `silence.py` does to annotations in memory, part by part: silent tasks are known to their own part alone.
+# A survey of all parts before a fit finds the tasks and workers without labels, which are then left out.
+# This does for parts what drop_empty.py does in memory; only a part itself knows which of its tasks are empty.
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -44,10 +44,18 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Surveyed:
-    """Of each worker how many labels, and their weight; of each part how many tasks and rows are heard.
+class PartsSurvey:
+    """Summary of all parts; surveys add up.
 
-    `longest` is the most labels of a task; `told`: the truth of some task is known.
+    Attributes:
+        n_classes: Number of classes.
+        labels_per_worker: Number of labels of each worker.
+        weight: Summed weight of the labels of each worker.
+        tasks: Number of non-empty tasks of each part.
+        rows: Number of rows of the non-empty tasks of each part.
+        max_labels_per_task: The most labels of any task.
+        has_gold: Whether the truth of some task is known.
+        has_empty_tasks: Whether some task has no label of positive weight.
     """
 
     n_classes: int
@@ -55,20 +63,20 @@ class Surveyed:
     weight: F8
     tasks: tuple[int, ...]
     rows: tuple[int, ...]
-    longest: int
-    told: bool
-    silent: bool  # whether some task has no label that counts
+    max_labels_per_task: int
+    has_gold: bool
+    has_empty_tasks: bool
 
-    def __add__(self, other: Surveyed) -> Surveyed:
-        return Surveyed(
+    def __add__(self, other: PartsSurvey) -> PartsSurvey:
+        return PartsSurvey(
             self.n_classes,
             self.labels_per_worker + other.labels_per_worker,
             self.weight + other.weight,
             self.tasks + other.tasks,
             self.rows + other.rows,
-            max(self.longest, other.longest),
-            self.told or other.told,
-            self.silent or other.silent,
+            max(self.max_labels_per_task, other.max_labels_per_task),
+            self.has_gold or other.has_gold,
+            self.has_empty_tasks or other.has_empty_tasks,
         )
 
     def __len__(self) -> int:
@@ -76,35 +84,40 @@ class Surveyed:
 
     @property
     def n_workers(self) -> int:
-        """All workers, those who said nothing included."""
+        """Number of workers, those without labels included."""
         return len(self.weight)
 
     @property
     def n_tasks(self) -> int:
-        """Tasks that are heard."""
+        """Number of non-empty tasks."""
         return sum(self.tasks)
 
     @property
     def first(self) -> tuple[int, ...]:
-        """The number of each part's first task among those that are heard."""
+        """Index of each part's first task among the non-empty tasks."""
         return tuple(accumulate(self.tasks, initial=0))[:-1]
 
-    def over(self, part: Annotations) -> Seen:
-        """What a method's needs are checked against."""
-        return Seen(part.n_classes, part.answers, self.longest <= 1)
+    @property
+    def single_label(self) -> bool:
+        """Whether no task has more than one label."""
+        return self.max_labels_per_task <= 1
 
-    def speaking(self, history: F8 | None, *, all_workers: bool) -> Speaking:
-        """Who takes part in a fit: who has a label that counts, or a history, or everybody."""
+    def traits(self, part: Annotations) -> PartTraits:
+        """Return what the requirements of a method are checked against."""
+        return PartTraits(part.n_classes, part.answers, self.single_label)
+
+    def non_empty(self, history: F8 | None, *, all_workers: bool) -> NonEmptyFilter:
+        """Return the filter for tasks and workers that take part in a fit (see `NonEmpty.of`)."""
         workers = self.weight > 0
         if history is not None:
             workers |= history.any(axis=(1, 2))
-        quiet = all_workers or bool(workers.all())
-        return Speaking(None if quiet else workers, self.silent)
+        keep_all = all_workers or bool(workers.all())
+        return NonEmptyFilter(None if keep_all else workers, self.has_empty_tasks)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What `check_needs` looks at."""
+class PartTraits:
+    """The traits that `check_requirements` reads."""
 
     n_classes: int
     answers: Classes
@@ -112,84 +125,90 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Speaking:
-    """The workers who speak (None: all of them), and whether there are silent tasks to leave out."""
+class NonEmptyFilter:
+    """Mask of the workers that take part in a fit (None: all of them), and whether there are empty tasks to drop."""
 
     workers: Mask | None
-    silent: bool
+    has_empty_tasks: bool
 
-    def only(self, part: Annotations, known: Known | None) -> tuple[Mask, Annotations, Known | None]:
-        """Which tasks of a part are heard, and the part without the others and without silent workers."""
-        if not self.silent and self.workers is None:
-            return np.ones(part.n_tasks, dtype=bool), part, known
-        tasks = heard(part) if self.silent else np.ones(part.n_tasks, dtype=bool)
+    def select(self, part: Annotations, gold: Known | None) -> tuple[Mask, Annotations, Known | None]:
+        """Return the mask of a part's non-empty tasks, and the part and its gold without empty tasks and workers."""
+        if not self.has_empty_tasks and self.workers is None:
+            return np.ones(part.n_tasks, dtype=bool), part, gold
+        tasks = non_empty_tasks(part) if self.has_empty_tasks else np.ones(part.n_tasks, dtype=bool)
         if tasks.all() and self.workers is None:
-            return tasks, part, known
+            return tasks, part, gold
         workers = np.ones(part.n_workers, dtype=bool) if self.workers is None else self.workers
-        return tasks, with_rows(part).among(tasks, workers), None if known is None else known[tasks]
+        return tasks, with_columns(part).among(tasks, workers), None if gold is None else gold[tasks]
 
-    def source(self, source: Source[Annotations], seen: Surveyed) -> Source[Annotations]:
-        """The parts without silence; the source itself where there is none."""
-        if not self.silent and self.workers is None:
+    def filter_source(self, source: Source[Annotations], surveyed: PartsSurvey) -> Source[Annotations]:
+        """Return the source without empty tasks and workers; the source itself where there are none."""
+        if not self.has_empty_tasks and self.workers is None:
             return source
-        workers = seen.n_workers if self.workers is None else int(self.workers.sum())
-        return HeardParts(source, self, Sizes(len(seen), workers, seen.tasks))
+        n_workers = surveyed.n_workers if self.workers is None else int(self.workers.sum())
+        return NonEmptyParts(source, self, Sizes(len(surveyed), n_workers, surveyed.tasks))
 
 
 @dataclass(frozen=True, eq=False)
-class HeardParts:
-    """A source whose silent tasks and workers are left out."""
+class NonEmptyParts:
+    """A source without its empty tasks and workers."""
 
     inner: Source[Annotations]
-    speaking: Speaking
+    non_empty: NonEmptyFilter
     sizes: Sizes
 
     @property
     def stays(self) -> bool:
-        """As its source."""
+        """Whether the parts stay in memory."""
         return self.inner.stays
 
     def part(self, number: int) -> Annotations:
-        """One part."""
-        return self.speaking.only(self.inner.part(number), None)[1]
+        """Return one part."""
+        return self.non_empty.select(self.inner.part(number), None)[1]
 
-    def known(self, number: int) -> Known | None:
-        """The known class of each of its tasks that are heard."""
-        known = self.inner.known(number)
-        return None if known is None else self.speaking.only(self.inner.part(number), known)[2]
+    def known_classes(self, number: int) -> Known | None:
+        """Return the gold codes of the non-empty tasks of a part."""
+        gold = self.inner.known_classes(number)
+        return None if gold is None else self.non_empty.select(self.inner.part(number), gold)[2]
 
 
-def heard(part: Annotations) -> Mask:
-    """Which tasks have a label that counts."""
+def non_empty_tasks(part: Annotations) -> Mask:
+    """Return the mask of the tasks with a label of positive weight."""
     if part.weight is None:
         return np.asarray(part.labels_per_task > 0)
     return np.asarray(np.bincount(part.task, weights=part.weight, minlength=part.n_tasks) > 0)
 
 
-def survey(source: Source[Annotations], hire: Hire) -> Surveyed:
-    """Look at all parts once."""
-    found: Surveyed = hire(source, _look).sum(_same, _add)
-    return found
+def survey(source: Source[Annotations], executor: Executor) -> PartsSurvey:
+    """Summarise all parts in one pass."""
+    total: PartsSurvey = executor(source, _survey_part).sum(_identity, _add)
+    return total
 
 
-def _look(part: Annotations, known: Known | None, first: int, number: int) -> Surveyed:  # noqa: ARG001
-    m, tasks = part.n_workers, heard(part)
+def _survey_part(part: Annotations, gold: Known | None, first: int, number: int) -> PartsSurvey:  # noqa: ARG001
+    m, tasks = part.n_workers, non_empty_tasks(part)
     n = np.bincount(part.worker, minlength=m)
     weight = n if part.weight is None else np.bincount(part.worker, weights=part.weight, minlength=m)
-    # Rows of no weight in tasks that are heard stay, as they do in memory.
-    rows = len(part) if tasks.all() else int(part.labels_per_task[tasks].sum())
-    told = known is not None and bool((known < part.n_classes).any())
-    longest = int(part.labels_per_task.max(initial=0))
-    n_heard, all_heard = int(tasks.sum()), bool(tasks.all())
-    sizes = ((n_heard,), (rows,), longest, told, not all_heard)
-    return Surveyed(part.n_classes, n.astype(np.int64), weight.astype(np.float64), *sizes)
+    n_tasks, all_tasks = int(tasks.sum()), bool(tasks.all())
+    # Rows without weight in non-empty tasks stay, as they do in memory.
+    rows = len(part) if all_tasks else int(part.labels_per_task[tasks].sum())
+    return PartsSurvey(
+        n_classes=part.n_classes,
+        labels_per_worker=n.astype(np.int64),
+        weight=weight.astype(np.float64),
+        tasks=(n_tasks,),
+        rows=(rows,),
+        max_labels_per_task=int(part.labels_per_task.max(initial=0)),
+        has_gold=gold is not None and bool((gold < part.n_classes).any()),
+        has_empty_tasks=not all_tasks,
+    )
 
 
-def _same(seen: Surveyed) -> Surveyed:
-    return seen
+def _identity(surveyed: PartsSurvey) -> PartsSurvey:
+    return surveyed
 
 
-def _add(a: Surveyed, b: Surveyed) -> Surveyed:
+def _add(a: PartsSurvey, b: PartsSurvey) -> PartsSurvey:
     return a + b
 
 
@@ -198,7 +217,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class PartEstimate:
-    """What is believed of the tasks of one part; `extra` has entries with a row a task."""
+    """Estimate of the tasks of one part; entries of `extra` have a row per task."""
 
     number: int
     tasks: pl.Series
@@ -208,47 +227,47 @@ class PartEstimate:
     extra: Mapping[str, F8] = field(default_factory=dict)
 
     def to_table(self) -> pl.DataFrame:
-        """One row a task: task, what is believed of it, the number of its answers."""
+        """Return one row per task: the task, its estimate, and its number of labels."""
         return pl.DataFrame({"task": self.tasks, **self.estimate.table(self.labels_per_task)})
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A part as it is in the source."""
+class SourcePart:
+    """A part as it is in the source; `gold` holds the gold codes of its tasks."""
 
     votes: Annotations
-    known: Known | None
+    gold: Known | None
     number: int
 
 
-def _as_it_is(part: Annotations, known: Known | None, first: int, number: int) -> Part:  # noqa: ARG001
-    return Part(part, known, number)
+def _source_part(part: Annotations, gold: Known | None, first: int, number: int) -> SourcePart:  # noqa: ARG001
+    return SourcePart(part, gold, number)
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimating:
-    """Judges parts as they are in the source, tasks without labels included."""
+class _PartEstimator:
+    """Estimates parts as they are in the source, empty tasks included."""
 
-    judge: Judge
+    predictor: Predictor
     compiled: bool
-    speaking: Speaking
+    non_empty: NonEmptyFilter
     first: tuple[int, ...]
     class_prior: F8
-    silent: Mapping[str, float]
+    empty_values: Mapping[str, float]
     seed: int
 
-    def __call__(self, part: Part) -> PartEstimate:
+    def __call__(self, part: SourcePart) -> PartEstimate:
         votes = part.votes
-        heard, own, known = self.speaking.only(votes, part.known)
-        judged = self.judge(Workspace.of(own, known, self.compiled, self.first[part.number]))
-        spread = Heard(heard, np.empty(0, dtype=bool), np.empty(0))
-        posterior = spread.over_tasks(judged.posterior, self.class_prior)
-        if part.known is not None:
-            posterior = clamped(Workspace.of(votes, part.known, False), posterior)
-        difficulty = judged.difficulty
+        tasks, selected, gold = self.non_empty.select(votes, part.gold)
+        estimate = self.predictor(Workspace.of(selected, gold, self.compiled, self.first[part.number]))
+        expand = NonEmpty(tasks, np.empty(0, dtype=bool), np.empty(0)).expand_tasks
+        posterior = expand(estimate.posterior, self.class_prior)
+        if part.gold is not None:
+            posterior = clamped(Workspace.of(votes, part.gold, False), posterior)
+        difficulty = estimate.difficulty
         if difficulty is not None:
-            difficulty = spread.over_tasks(difficulty, self.silent.get("difficulty", np.nan))
-        # A stream of its own for each part: who wins a tie does not hang on the tasks of others.
+            difficulty = expand(difficulty, self.empty_values.get("difficulty", np.nan))
+        # A random stream per part: ties are broken independently of the tasks of other parts.
         seed = (self.seed << 24) + part.number
         order = None if votes.answers.order is None else np.array(votes.answers.order, dtype=np.int64)
         return PartEstimate(
@@ -256,92 +275,115 @@ class _Estimating:
             votes.tasks,
             ClassPosterior(posterior, self.class_prior, votes.classes, difficulty, seed, order),
             votes.labels_per_task,
-            None if part.known is None else part.known < votes.n_classes,
-            {name: spread.over_tasks(v, self.silent.get(name, np.nan)) for name, v in judged.extra.items()},
+            None if part.gold is None else part.gold < votes.n_classes,
+            {name: expand(v, self.empty_values.get(name, np.nan)) for name, v in estimate.extra.items()},
         )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PartsFit(Course):
-    """What was found: `picture` of the workers, `class_prior`, how it went, and the tasks by `map` or `parts`."""
+class PartsFit(FitTrace):
+    """A fit of votes in parts: worker estimates, class prior and trace; tasks are estimated by `map` or `parts`."""
 
     method: str
     params: Mapping[str, Any]
     workers: pl.Series
     classes: pl.Series
     class_prior: F8
-    picture: ClassWorkers
+    worker_summary: ClassWorkers
     labels_per_worker: npt.NDArray[np.int64]
     n_tasks: int
     n_rows: int
-    told: bool
-    driver: Driver[Part] = field(repr=False)
-    judge: Callable[[Part], PartEstimate] = field(repr=False)
+    has_gold: bool
+    driver: Driver[SourcePart] = field(repr=False)
+    estimate_part: Callable[[SourcePart], PartEstimate] = field(repr=False)
 
     def map(self, use: Callable[[PartEstimate], T]) -> Iterator[T]:
-        """use(estimate) of every part, in their order; it is called where the part is, so what it gives is small."""
-        return self.driver.map(partial(_used, self.judge, use))
+        """Yield use(estimate) of every part, in order.
+
+        `use` is called in the process that holds the part; its result is sent back, so it should be small.
+        """
+        return self.driver.map(partial(_use_estimate, self.estimate_part, use))
 
     def parts(self) -> Iterator[PartEstimate]:
-        """The estimates themselves, one part at a time."""
-        return self.driver.map(self.judge)
+        """Yield the estimates, one part at a time."""
+        return self.driver.map(self.estimate_part)
 
 
-def _used(judge: Callable[[Part], PartEstimate], use: Callable[[PartEstimate], T], part: Part) -> T:
-    return use(judge(part))
+def _use_estimate(
+    estimate_part: Callable[[SourcePart], PartEstimate], use: Callable[[PartEstimate], T], part: SourcePart
+) -> T:
+    return use(estimate_part(part))
 
 
 def fit_parts(
     method: Aggregator,
     source: Source[Annotations],
-    hire: Hire = InProcess,
+    executor: Executor = InProcess,
     *,
     prior: Any = None,
     callback: Callback | None = None,
-    seen: Surveyed | None = None,
+    surveyed: PartsSurvey | None = None,
 ) -> PartsFit:
-    """Fit a method to the parts of a source; the source knows the gold, `prior` is that of `fit`.
+    """Fit a method to the parts of a source.
 
-    `seen` is a survey of the parts that somebody has made already.
+    Args:
+        method: The method; it must be able to work in parts.
+        source: The votes, with their gold.
+        executor: Runs the jobs over the parts.
+        prior: Counts of earlier projects, as in `Aggregator.fit`.
+        callback: Called as callback(iteration, objective).
+        surveyed: A survey of the parts, where there is one already.
     """
-    if not isinstance(method, SpreadAggregator):
+    if not isinstance(method, PartitionedAggregator):
         raise ParameterError(
             f"{method.name} needs all votes at once, so it cannot work in parts; adaptive and hierarchical can"
         )
-    seen = survey(source, hire) if seen is None else seen
-    some = source.part(0)
-    if not len(seen):
+    surveyed = survey(source, executor) if surveyed is None else surveyed
+    example = source.part(0)
+    if not len(surveyed):
         raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
-    check_tables(method.name, seen)
-    check_needs(method.name, seen.over(some), False, seen.told, prior is not None)
-    history = as_prior(prior, some)
-    speaking = seen.speaking(history, all_workers=method.worker_extra is None)
-    heard = speaking.source(source, seen)
-    data = Spread.over(heard, hire, single_label=seen.longest <= 1, told=seen.told)
-    if history is not None and speaking.workers is not None:
-        history = history[speaking.workers]
-    learnt = method.learn(data, Run(callback=callback, prior=history))
-    method.warn_unless_settled(learnt.converged, learnt.n_iter)
-    found: dict[str, Any] = {name: getattr(learnt, name) for name in ("confusion", "counts", "extra")}
-    if speaking.workers is not None:
-        silent = Heard(np.empty(0, dtype=bool), speaking.workers, seen.weight[speaking.workers])
-        found = silent.workers_in(**found, each=method.each_worker())
-    compiled, seed = data.ready.compiled, method.seed
-    wrong = expected_wrong(learnt.extra)
-    skill = partial(skills, data, learnt.judge, learnt.views, speaking.workers, wrong)  # a pass, when it is asked for
-    judge = _Estimating(learnt.judge, compiled, speaking, seen.first, learnt.class_prior, method.silent(), seed)
+    check_tables(method.name, surveyed)
+    check_requirements(method.name, surveyed.traits(example), False, surveyed.has_gold, prior is not None)
+    history = as_prior(prior, example)
+    non_empty = surveyed.non_empty(history, all_workers=method.worker_extra is None)
+    data = PartitionedVotes.from_source(
+        non_empty.filter_source(source, surveyed),
+        executor,
+        single_label=surveyed.single_label,
+        has_gold=surveyed.has_gold,
+    )
+    if history is not None and non_empty.workers is not None:
+        history = history[non_empty.workers]
+    state = method.learn(data, Run(callback=callback, prior=history))
+    method.warn_unless_settled(state.converged, state.n_iter)
+    estimates: dict[str, Any] = {name: getattr(state, name) for name in ("confusion", "counts", "extra")}
+    if non_empty.workers is not None:
+        expander = NonEmpty(np.empty(0, dtype=bool), non_empty.workers, surveyed.weight[non_empty.workers])
+        estimates = expander.expand_worker_fields(**estimates, worker_fields=method.worker_fields())
+    # A pass over the data, run when the skills are first read.
+    skill = partial(
+        skills, data, state.predictor, state.n_worker_posteriors, non_empty.workers, expected_wrong(state.extra)
+    )
     return PartsFit(
         method=method.name,
         params=method.params(),
-        workers=some.workers,
-        classes=some.classes,
-        class_prior=learnt.class_prior,
-        picture=ClassWorkers(LazySkill(skill), found["confusion"], found["counts"]),
-        labels_per_worker=seen.labels_per_worker,
+        workers=example.workers,
+        classes=example.classes,
+        class_prior=state.class_prior,
+        worker_summary=ClassWorkers(LazySkill(skill), estimates["confusion"], estimates["counts"]),
+        labels_per_worker=surveyed.labels_per_worker,
         n_tasks=source.sizes.n_tasks,
         n_rows=source.sizes.rows,
-        told=seen.told,
-        driver=hire(source, _as_it_is),
-        judge=judge,
-        **learnt.course() | {"extra": found["extra"]},
+        has_gold=surveyed.has_gold,
+        driver=executor(source, _source_part),
+        estimate_part=_PartEstimator(
+            state.predictor,
+            data.prepare.compiled,
+            non_empty,
+            surveyed.first,
+            state.class_prior,
+            method.empty_task_values(),
+            method.seed,
+        ),
+        **state.trace_fields() | {"extra": estimates["extra"]},
     )

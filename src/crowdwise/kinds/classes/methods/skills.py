@@ -1,10 +1,10 @@
-"""The workers' skills of a fit, judged from two sides: by what the method believes, and by what the votes say.
+"""Worker skills of a fit, estimated from two views: the method's posterior and the votes.
 
-No posterior is taken at its word. The shares of a vote are no probabilities and hold the worker's own vote; matrices
-with more cells than labels are unsure of everything, or sure of what is wrong. So workers are judged by two passes of
-EM, with confusions held to the crowd's, once from the method's posterior and once from the votes. Whichever makes the
-labels more probable gives the skill, and the interval holds what both say. A method that knows better (the committee)
-brings its own sides. Everything is a sum over parts, so parts need not be in memory together.
+No posterior is used as it is. Vote shares are no probabilities and include the worker's own vote; confusion matrices
+with more cells than labels are unsure of everything, or sure of what is wrong. Skills therefore come from two passes of
+EM with confusions shrunk to the crowd's, once from the method's posterior and once from the votes. The view under which
+the labels are more probable gives the skill, and the interval covers both. A method with better posteriors for this
+purpose (the committee) supplies its own. Everything is a sum over parts, so parts need not be in memory together.
 """
 
 from __future__ import annotations
@@ -24,22 +24,29 @@ from ..annotations import Annotations
 from ..maths.skill import Skill, skill_of, skill_sums, widest
 from .gold import Gold
 from .held_out import shrunk
-from .needs import too_thin
-from .spread import Judge, Solution, Spread, Whole, clamped, judged
+from .partitioned import PartitionedVotes, Predictor, Solution, SolutionPredictor, apply_predictor, clamped
+from .requirements import too_sparse
 
 F8 = npt.NDArray[np.float64]
 
 PASSES = 2
-# A class that no task is taken for may still be true.
-LEAST = 1e-6
-# Where the share of wrong labels is measured on gold, so much of it makes workers look better: on tasks whose label is
-# wrong some of them are right (docs/benchmarks/skills.md).
+# A class that no task is assigned to may still be true.
+MIN_CLASS_SHARE = 1e-6
+# Where the share of wrong labels is measured on gold, only this fraction of it makes workers look better: on tasks with
+# a wrong label some workers are right (docs/benchmarks/skills.md).
 MEASURED = 0.8
 
 
 @dataclass(frozen=True)
-class Side(Additive):
-    """Expected counts of some posterior, the posteriors' sum over tasks with labels, and how likely the labels are."""
+class SkillView(Additive):
+    """Sums over tasks under one posterior.
+
+    Attributes:
+        counts: Expected counts, [worker, observed, true].
+        mass: Number of tasks with labels, followed by the sum of their posteriors.
+        fit: Log-likelihood of the labels.
+        skill: The sums that skills are computed from (see `skill_of`).
+    """
 
     counts: F8
     mass: F8
@@ -47,14 +54,16 @@ class Side(Additive):
     skill: F8
 
     def table(self) -> tuple[F8, F8]:
-        """The confusions and the class prior that it calls for."""
-        prior = self.mass[1:] / self.mass[0] + LEAST
+        """Return the confusions and the class prior of the expected counts."""
+        prior = self.mass[1:] / self.mass[0] + MIN_CLASS_SHARE
         return shrunk(self.counts), prior / prior.sum()
 
 
 def expected_wrong(extra: Mapping[str, Any]) -> float | None:
-    """The share of tasks with a wrong label, as far as it makes workers look better; None where the method has no
-    expectation that was learnt from truth."""
+    """Return the share of tasks with a wrong label, as far as it makes workers look better.
+
+    None where the method has no expectation that was learnt from truth.
+    """
     expected = extra.get("expected_accuracy")
     if expected is None:
         return None
@@ -62,111 +71,127 @@ def expected_wrong(extra: Mapping[str, Any]) -> float | None:
     return (MEASURED if measured else 1.0) * (1.0 - float(expected["mean"]))
 
 
-def later(
-    annotations: Annotations, gold: Gold | None, found: Solution, wrong: float | None = None
+def lazy_skills(
+    annotations: Annotations, gold: Gold | None, solution: Solution, wrong: float | None = None
 ) -> Callable[[], Skill]:
-    """A function that computes the skills of a solution; it keeps the votes and the posterior, and nothing else.
+    """Return a function that computes the skills of a solution; it holds the votes and the posterior, nothing else.
 
-    Views are posteriors that nobody else keeps, so their sums over each worker's labels are taken at once.
+    The solution's `worker_posteriors` are not kept elsewhere, so their sums over each worker's labels are taken now.
     """
-    data = Spread.of(annotations, gold)  # how passes are run is decided now, so that the bits do not depend on when
-    judge = Whole(Solution(found.posterior, found.class_prior, workers_posteriors=found.workers_posteriors))
-    if not found.workers_posteriors:
-        return partial(skills, data, judge, wrong=wrong)
-    return partial(_of_views, data.sum(partial(_as_told, judge), plus), wrong)
+    data = PartitionedVotes.of(
+        annotations, gold
+    )  # fixes how passes are run now, so that the bits do not depend on when
+    predictor = SolutionPredictor(
+        Solution(solution.posterior, solution.class_prior, worker_posteriors=solution.worker_posteriors)
+    )
+    if not solution.worker_posteriors:
+        return partial(skills, data, predictor, wrong=wrong)
+    return partial(_skills_of_sums, data.sum(partial(_posterior_sums, predictor), plus), wrong)
 
 
-def _of_views(sums: F8, wrong: float | None) -> Skill:
-    return widest([skill_of(view, wrong=wrong) for view in sums])
+def _skills_of_sums(sums: F8, wrong: float | None) -> Skill:
+    return widest([skill_of(posterior_sums, wrong=wrong) for posterior_sums in sums])
 
 
 def skills(
-    data: Spread,
-    judge: Judge,
-    views: int = 0,
-    among: npt.NDArray[np.bool_] | None = None,
+    data: PartitionedVotes,
+    predictor: Predictor,
+    n_worker_posteriors: int = 0,
+    workers: npt.NDArray[np.bool_] | None = None,
     wrong: float | None = None,
 ) -> Skill:
-    """Skill by the first side, with an interval that holds what all of them say; `views` is how many the judge has.
+    """Estimate skills by the first view, with an interval that covers all views.
 
-    `among` are the workers here, where there are others who said nothing; `wrong` is that of `expected_wrong`.
+    Args:
+        data: The votes.
+        predictor: Gives the posteriors of a part.
+        n_worker_posteriors: Number of `worker_posteriors` of the predictor, each of which is a view.
+        workers: Mask of the workers in `data` among all workers, where there are others without labels.
+        wrong: The expected share of wrong labels, see `expected_wrong`.
     """
-    if views or too_thin(data):  # or matrices would be far larger than what they are learnt from
-        told_so: F8 = data.sum(partial(_as_told, judge), plus)
-        found = list(told_so)
+    # Without posteriors for the workers, confusion matrices are needed; they may be far larger than the data.
+    if n_worker_posteriors or too_sparse(data):
+        posterior_sums: F8 = data.sum(partial(_posterior_sums, predictor), plus)
+        view_sums = list(posterior_sums)
     else:
-        found = [side.skill for side in sides(data, judge)]
-    return widest([skill_of(sums if among is None else _among(among, sums), wrong=wrong) for sums in found])
+        view_sums = [view.skill for view in skill_views(data, predictor)]
+    return widest([skill_of(sums if workers is None else _expand(workers, sums), wrong=wrong) for sums in view_sums])
 
 
-def _among(workers: npt.NDArray[np.bool_], sums: F8) -> F8:
+def _expand(workers: npt.NDArray[np.bool_], sums: F8) -> F8:
     out = np.zeros((len(sums), len(workers)))
     out[:, workers] = sums
     return out
 
 
-def sides(data: Spread, judge: Judge) -> tuple[Side, ...]:
-    """The two sides, the one to believe first; one where the method says what the votes say."""
-    vote, mine, other = data.sum(partial(_begin, judge), _three)
-    vote = sharpened(data, vote)
-    if not other:
-        return (vote,)
-    mine = sharpened(data, mine)
-    margin = 1e-9 * abs(float(mine.fit[0]))  # the order of a sum must not decide
-    return (vote, mine) if float(vote.fit[0]) > float(mine.fit[0]) + margin else (mine, vote)
+def skill_views(data: PartitionedVotes, predictor: Predictor) -> tuple[SkillView, ...]:
+    """Return the two views, the more likely one first; one view where the posterior equals the vote shares."""
+    vote_view, method_view, differs = data.sum(partial(_initial_views, predictor), _add_views)
+    vote_view = refined(data, vote_view)
+    if not differs:
+        return (vote_view,)
+    method_view = refined(data, method_view)
+    margin = 1e-9 * abs(float(method_view.fit[0]))  # so that the order of a sum does not decide
+    if float(vote_view.fit[0]) > float(method_view.fit[0]) + margin:
+        return vote_view, method_view
+    return method_view, vote_view
 
 
-def sharpened(data: Spread, side: Side) -> Side:
-    """What confusions make of a side."""
-    if not side.mass[0]:  # nobody said anything
-        return side
-    for last in range(PASSES):
-        side = data.sum(partial(_sharpen, *side.table(), last == PASSES - 1), plus)
-    return side
+def refined(data: PartitionedVotes, view: SkillView) -> SkillView:
+    """Return the view after passes of EM with confusions."""
+    if not view.mass[0]:  # there are no labels
+        return view
+    for i in range(PASSES):
+        view = data.sum(partial(_refine, *view.table(), i == PASSES - 1), plus)
+    return view
 
 
-def _three(a: tuple[Side, Side, bool], b: tuple[Side, Side, bool]) -> tuple[Side, Side, bool]:
+def _add_views(
+    a: tuple[SkillView, SkillView, bool], b: tuple[SkillView, SkillView, bool]
+) -> tuple[SkillView, SkillView, bool]:
     return a[0] + b[0], a[1] + b[1], a[2] or b[2]
 
 
-def _begin(judge: Judge, space: Workspace) -> tuple[Side, Side, bool]:
-    """The votes' side, the judge's, and whether they differ."""
-    start, posterior = clamped(space, shares(space.shard.count_votes())), judged(judge, space).posterior
-    other = not np.array_equal(posterior, start)
-    vote = _side(space, start)
-    return vote, _side(space, posterior) if other else vote, other
+def _initial_views(predictor: Predictor, space: Workspace) -> tuple[SkillView, SkillView, bool]:
+    """Return the view of the votes, that of the predictor, and whether they differ."""
+    vote_shares = clamped(space, shares(space.shard.count_votes()))
+    posterior = apply_predictor(predictor, space).posterior
+    differs = not np.array_equal(posterior, vote_shares)
+    vote_view = _view(space, vote_shares)
+    return vote_view, _view(space, posterior) if differs else vote_view, differs
 
 
-def _sharpen(theta: F8, prior: F8, last: bool, space: Workspace) -> Side:
+def _refine(theta: F8, prior: F8, is_last: bool, space: Workspace) -> SkillView:
     stats, fit = accumulate(space, theta, prior)
     assert space.memory.last is not None
-    skill = told(space, space.memory.last) if last else np.zeros((4, space.shard.n_workers))
-    return Side(stats.counts, _heard(space, space.memory.last), np.array([fit]), skill)
+    skill = label_sums(space, space.memory.last) if is_last else np.zeros((4, space.shard.n_workers))
+    return SkillView(stats.counts, _class_mass(space, space.memory.last), np.array([fit]), skill)
 
 
-def _side(space: Workspace, posterior: F8) -> Side:
-    nothing = np.zeros((4, space.shard.n_workers))
-    return Side(stats_of(space, posterior).counts, _heard(space, posterior), np.zeros(1), nothing)
+def _view(space: Workspace, posterior: F8) -> SkillView:
+    no_skill = np.zeros((4, space.shard.n_workers))
+    return SkillView(stats_of(space, posterior).counts, _class_mass(space, posterior), np.zeros(1), no_skill)
 
 
-def _heard(space: Workspace, posterior: F8) -> F8:
-    """How many tasks have labels, and the sum of their posteriors: the others have no say in what is common."""
-    heard = space.shard.labels_per_task > 0
-    return np.append(heard.sum(), posterior.sum(axis=0) if heard.all() else posterior[heard].sum(axis=0))
+def _class_mass(space: Workspace, posterior: F8) -> F8:
+    """Return the number of tasks with labels, followed by the sum of their posteriors."""
+    has_label = space.shard.labels_per_task > 0
+    mass = posterior.sum(axis=0) if has_label.all() else posterior[has_label].sum(axis=0)
+    return np.append(has_label.sum(), mass)
 
 
-def _as_told(judge: Judge, space: Workspace) -> F8:
-    """The sums of every view that a judge has, or of what it says."""
-    found = judged(judge, space)
-    return np.stack([told(space, view) for view in found.views or (found.posterior,)])
+def _posterior_sums(predictor: Predictor, space: Workspace) -> F8:
+    """Return the label sums under each posterior that the predictor gives for scoring workers."""
+    estimate = apply_predictor(predictor, space)
+    return np.stack([label_sums(space, p) for p in estimate.worker_posteriors or (estimate.posterior,)])
 
 
-def told(space: Workspace, posterior: F8) -> F8:
-    """What skills are worked out of, if posterior[task, class] is right."""
+def label_sums(space: Workspace, posterior: F8) -> F8:
+    """Return the sums over each worker's labels that skills are computed from, under posterior[task, class]."""
     votes = space.shard
     right = np.empty(len(votes))  # posterior[task, label] of every row
     for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies the indices
         rows = slice(lo, lo + (1 << 20))
         right[rows] = posterior[votes.task[rows], votes.label[rows]]
-    known = None if space.gold is None else (space.gold < votes.n_classes)[votes.task]
-    return skill_sums(votes.worker, right, votes.n_workers, votes.weight, known)
+    is_gold = None if space.gold is None else (space.gold < votes.n_classes)[votes.task]
+    return skill_sums(votes.worker, right, votes.n_workers, votes.weight, is_gold)

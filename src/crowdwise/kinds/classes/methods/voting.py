@@ -1,8 +1,4 @@
-"""Votes as a sampler wants them: classes in the order of their first appearance, one row per worker and answer.
-
-A sampler draws with dice, so renaming the classes would change its answer; numbered by first appearance, classes keep
-their dice. Classes that nobody named are alike in every way, and what a run says of them is shared out evenly.
-"""
+"""Weighted votes: methods with one weight per worker, and what they share."""
 
 from __future__ import annotations
 
@@ -25,20 +21,29 @@ from ....em.rows import LabelRows
 from ....stats.logspace import normalise_rows, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
-from ..maths.judges import Rows, choose_strength, soft_labels
-from .base import Aggregator, Run, SpreadAggregator
+from ..maths.judges import RaterRows, choose_strength, soft_labels
+from .base import Aggregator, PartitionedAggregator, Run
 from .gold import ClassOrder, Gold
-from .spread import Judged, Learnt, Solution, Spread, clamped, mean_posterior
+from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution, clamped, mean_posterior
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int64]
 
 
+# ----------------------------------------------------------------
+# Votes for samplers: classes in the order of their first appearance, one row per worker and answer. A sampler's draws
+# depend on the position of the classes; in this order, renaming the classes does not change its answer. Classes without
+# labels are exchangeable, and their estimates are averaged.
+
+
 @dataclass(frozen=True)
-class Ballots:
-    """Rows sorted by task, labels by rank. `weight` and `before` are empty when all rows weigh one and no worker
-    has two on a task; else before[row] is the weight of the same worker's earlier rows on the task."""
+class SamplerRows:
+    """Rows sorted by task, with labels by rank.
+
+    `weight` and `before` are empty when all rows have weight one and no worker has two on a task; otherwise before[row]
+    is the weight of the same worker's earlier rows on the task.
+    """
 
     offset: I8
     task: I4
@@ -48,15 +53,15 @@ class Ballots:
     before: F8
 
     @classmethod
-    def of(cls, votes: Annotations, order: ClassOrder) -> Ballots:
-        """Rows of weight zero say nothing and are left out; equal rows of one worker become one."""
+    def of(cls, votes: Annotations, order: ClassOrder) -> SamplerRows:
+        """Merge equal rows of one worker and leave out rows of weight zero."""
         task, worker, label = votes.task, votes.worker, order.rank[votes.label]
-        twice = bool((np.diff(task.astype(np.int64) * votes.n_workers + worker) == 0).any())
+        has_repeats = bool((np.diff(task.astype(np.int64) * votes.n_workers + worker) == 0).any())
         weight = before = np.empty(0)
-        if votes.weight is not None or twice:
+        if votes.weight is not None or has_repeats:
             key = (task.astype(np.int64) * votes.n_workers + worker) * votes.n_classes + label
-            rows, place = np.unique(key, return_inverse=True)
-            weight = np.bincount(place, weights=votes.weight, minlength=len(rows)).astype(np.float64)
+            rows, row_of_key = np.unique(key, return_inverse=True)
+            weight = np.bincount(row_of_key, weights=votes.weight, minlength=len(rows)).astype(np.float64)
             rows, weight = rows[weight > 0], weight[weight > 0]
             pair, label = rows // votes.n_classes, (rows % votes.n_classes).astype(np.int32)
             task, worker = (part.astype(np.int32) for part in np.divmod(pair, votes.n_workers))
@@ -67,12 +72,12 @@ class Ballots:
 
 
 # ----------------------------------------------------------------
-# What the voting methods share: weighted votes, and how scores become posteriors.
+# Weighted votes, and how scores become posteriors.
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weight of each worker; with a `scale` the posterior is softmax(scale · score), else the share of the score."""
+    """Weight of each worker. With a `scale` the posterior is softmax(scale · score), else the share of the score."""
 
     weight: F8
     scale: float | None = None
@@ -85,63 +90,69 @@ class VoteAggregator(Aggregator):
     """Each worker has one weight; the class with the heaviest votes wins."""
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
-        """Weights first, then one weighted vote."""
-        found = self.weights(annotations, gold)
-        posterior = posterior_of(annotations, found.weight, found.scale)
+        """Compute the weights, then take one weighted vote."""
+        vote = self.weights(annotations, gold)
+        posterior = posterior_of(annotations, vote.weight, vote.scale)
         if gold is not None:
             posterior = gold.clamp(posterior)
-        extra = {"vote_weight": found.weight, "vote_scale": found.scale}
-        return Solution(posterior, posterior.mean(axis=0), n_iter=found.n_iter, converged=found.converged, extra=extra)
+        extra = {"vote_weight": vote.weight, "vote_scale": vote.scale}
+        return Solution(posterior, posterior.mean(axis=0), n_iter=vote.n_iter, converged=vote.converged, extra=extra)
 
     @abstractmethod
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
-        """The weight of each worker."""
+        """Return the weight of each worker."""
 
 
 def scores(annotations: LabelRows, weight: F8) -> F8:
-    """score[task, class]: the summed weights of the workers who said so."""
+    """Return score[task, class]: the summed weights of the workers who gave the task this class."""
     n, k = annotations.n_tasks, annotations.n_classes
     w = weight[annotations.worker]
     if annotations.weight is not None:
         w = w * annotations.weight
     flat = annotations.task.astype(np.int64) * k + annotations.label
-    # Of no rows at all, bincount makes integers.
+    # Without rows bincount returns integers.
     return np.bincount(flat, weights=w, minlength=n * k).astype(np.float64).reshape(n, k)
 
 
 def posterior_of(annotations: LabelRows, weight: F8, scale: float | None, prior: F8 | None = None) -> F8:
-    """Scores as probabilities. Where all voters of a task weigh nothing, they count alike.
+    """Return the scores as probabilities.
 
-    prior[class] is weight that every class has before the first vote.
+    Where all voters of a task have weight zero, they count equally. prior[class] is added to the scores.
     """
     score = scores(annotations, weight)
     if prior is not None:
         score += prior
     if scale is not None:
         return normalise_rows(scale * score)[0]
-    silent = score.sum(axis=1) <= 0
-    if silent.any():
-        score = np.where(silent[:, None], annotations.count_votes(), score)
+    no_weight = score.sum(axis=1) <= 0
+    if no_weight.any():
+        score = np.where(no_weight[:, None], annotations.count_votes(), score)
     return shares(score)
 
 
 @dataclass(frozen=True)
 class Agreement(Additive):
-    """Labels of each worker and how many of them agree, by weight; `moved`: tasks whose winners are others now."""
+    """Weight of each worker's labels and of those that agree with a consensus, and the number of changed winners.
+
+    Attributes:
+        n: Summed weight of the labels of each worker.
+        hits: Summed weight of those that agree.
+        moved: Number of tasks whose winners have changed, as an array of one.
+    """
 
     n: F8
     hits: F8
     moved: F8
 
     def share(self) -> F8:
-        """How often each worker agrees; a worker without labels gets the crowd's mean."""
+        """Return the agreement rate of each worker; a worker without labels gets the crowd's mean."""
         n, total = self.n, self.n.sum()
         crowd = self.hits.sum() / total if total > 0 else 1.0
         return np.where(n > 0, self.hits / np.where(n > 0, n, 1.0), crowd)
 
 
-def agreeing(rows: LabelRows, target: F8, moved: int = 0) -> Agreement:
-    """How workers agree with target[task, class]."""
+def agreement_with(rows: LabelRows, target: F8, moved: int = 0) -> Agreement:
+    """Return the agreement of the workers with target[task, class]."""
     right = target[rows.task, rows.label]
     w = np.ones(len(right)) if rows.weight is None else rows.weight
     n, hits = (np.bincount(rows.worker, weights=x, minlength=rows.n_workers) for x in (w, w * right))
@@ -149,48 +160,48 @@ def agreeing(rows: LabelRows, target: F8, moved: int = 0) -> Agreement:
 
 
 # ----------------------------------------------------------------
-# Votes whose weights are sums over parts: agreement with a consensus, which each part makes of its own tasks.
+# Votes whose weights are sums over parts: agreement with a consensus, which each part computes for its own tasks.
 
-# What a tied majority counts for when workers are weighed against it: its winners share it, or the first takes it.
+# How a tied majority counts when worker agreement is measured: split between the winners, or given to the first.
 Ties = Literal["split", "first"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitVote(SpreadAggregator):
-    """Each worker has one weight, found by passes over parts; the class with the heaviest votes wins."""
+class PartitionedVoteAggregator(PartitionedAggregator):
+    """Each worker has one weight, computed by passes over parts; the class with the heaviest votes wins."""
 
-    def learn(self, data: Spread, run: Run) -> Learnt:  # noqa: ARG002
-        """Weights first, then one weighted vote."""
-        found = self.weigh(data)
-        judge = WeightedVote(found.weight, found.scale)
-        return Learnt(
-            judge=judge,
-            class_prior=mean_posterior(data, judge),
-            n_iter=found.n_iter,
-            converged=found.converged,
-            extra={"vote_weight": found.weight, "vote_scale": found.scale},
+    def learn(self, data: PartitionedVotes, run: Run) -> FitState:  # noqa: ARG002
+        """Compute the weights, then take one weighted vote."""
+        vote = self.weigh(data)
+        predictor = WeightedVote(vote.weight, vote.scale)
+        return FitState(
+            predictor=predictor,
+            class_prior=mean_posterior(data, predictor),
+            n_iter=vote.n_iter,
+            converged=vote.converged,
+            extra={"vote_weight": vote.weight, "vote_scale": vote.scale},
         )
 
     @abstractmethod
-    def weigh(self, data: Spread) -> Weights:
-        """The weight of each worker."""
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Return the weight of each worker."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedVote:
-    """weight[worker], a scale, and weight[class] before the first vote."""
+    """A vote with weight[worker], a scale, and prior[class] added to the scores."""
 
     weight: F8
     scale: float | None
     prior: F8 | None = None
 
-    def __call__(self, space: Workspace) -> Judged:
-        """The weighted vote of a part's tasks, gold where it is known."""
-        return Judged(clamped(space, posterior_of(space.shard, self.weight, self.scale, self.prior)))
+    def __call__(self, space: Workspace) -> PartPosterior:
+        """Posterior of a part's tasks, with certainty on gold."""
+        return PartPosterior(clamped(space, posterior_of(space.shard, self.weight, self.scale, self.prior)))
 
 
 def consensus(space: Workspace, weight: F8 | None, ties: Ties = "split") -> F8:
-    """The winning class of each task as a row of shares, gold where it is known; None: all weigh one."""
+    """Return the winning class of each task as a row of shares, with certainty on gold; None weighs all workers one."""
     score = space.shard.count_votes() if weight is None else scores(space.shard, weight)
     won = tie_shares(score)
     if ties == "first":
@@ -198,60 +209,73 @@ def consensus(space: Workspace, weight: F8 | None, ties: Ties = "split") -> F8:
     return clamped(space, won)
 
 
-def agreement(data: Spread, weight: F8 | None, ties: Ties = "split") -> Agreement:
-    """How workers agree with the consensus under these weights."""
+def consensus_agreement(data: PartitionedVotes, weight: F8 | None, ties: Ties = "split") -> Agreement:
+    """Return the agreement of the workers with the consensus under these weights."""
     return data.sum(partial(_agree, weight, ties), plus)
 
 
 def _agree(weight: F8 | None, ties: Ties, space: Workspace) -> Agreement:
-    return agreeing(space.shard, consensus(space, weight, ties))
+    return agreement_with(space.shard, consensus(space, weight, ties))
 
 
-def refine(data: Spread, weigh: Callable[[F8, F8], F8], scale: float, max_iter: int) -> Weights:
-    """Vote and weigh in turn until the winners stay: weigh(accuracy, number of labels) gives the weights."""
-    notes = journal.notes()
-    held = notes.read()
-    if held is None:
-        found, before, iteration, converged = agreement(data, None), None, 0, False
-    else:  # a loop that was killed goes on to the same bits
-        found = Agreement(**{each.name: held[each.name] for each in fields(Agreement)})
-        before, iteration, converged = held["weight"], int(held["passes"]), bool(held["converged"])
+def refine(data: PartitionedVotes, weigh: Callable[[F8, F8], F8], scale: float, max_iter: int) -> Weights:
+    """Alternate between voting and weighing until the winners stay.
+
+    Args:
+        data: The votes.
+        weigh: Returns the weights for (accuracy, number of labels).
+        scale: Scale of the posterior.
+        max_iter: The most rounds.
+    """
+    checkpoint = journal.loop_checkpoint()
+    saved = checkpoint.read()
+    if saved is None:
+        agreement, before, iteration, converged = consensus_agreement(data, None), None, 0, False
+    else:  # an interrupted loop resumes and ends with the same bits
+        agreement = Agreement(**{column.name: saved[column.name] for column in fields(Agreement)})
+        before, iteration, converged = saved["weight"], int(saved["passes"]), bool(saved["converged"])
     while iteration < max_iter and not converged:
         iteration += 1
-        weight = weigh(found.share(), found.n)
-        found = data.sum(partial(_turn, before, weight), plus)
+        weight = weigh(agreement.share(), agreement.n)
+        agreement = data.sum(partial(_vote_again, before, weight), plus)
         before = weight
-        converged = not found.moved[0]
-        notes.write(iteration, converged, weight=weight, converged=converged, **vars(found))
-    assert before is not None  # there is one turn at least
+        converged = not agreement.moved[0]
+        checkpoint.write(iteration, converged, weight=weight, converged=converged, **vars(agreement))
+    assert before is not None  # there is at least one round
     return Weights(before, scale, iteration, converged)
 
 
-def _turn(before: F8 | None, weight: F8, space: Workspace) -> Agreement:
-    """Agreement with the new winners, and how many tasks have others than before; they are made again if forgotten."""
+def _vote_again(before: F8 | None, weight: F8, space: Workspace) -> Agreement:
+    """Agreement with the new winners, and the number of tasks whose winners changed.
+
+    The old winners are computed again where they are not cached.
+    """
     old = None if before is None else space.memory.recall(before)
     old = consensus(space, before) if old is None else old
     new = consensus(space, weight)
     space.memory.keep(weight, new)
-    return agreeing(space.shard, new, int((new != old).any(axis=1).sum()))
+    return agreement_with(space.shard, new, int((new != old).any(axis=1).sum()))
 
 
-# Mean squared residual of a unanimous crowd: without it the precisions would have no bound.
+# ----------------------------------------------------------------
+# The methods.
+
+# Mean squared residual of a unanimous crowd: without it the precisions would be unbounded.
 RESIDUAL_FLOOR = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class BWA(SpreadAggregator):
-    """BWA: Bayesian weighted average. Labels are noisy readings of a real vector; precise workers weigh more.
+class BWA(PartitionedAggregator):
+    """BWA: Bayesian weighted average. Labels are noisy observations of a real vector; precise workers weigh more.
 
         z_i ~ N(mu, I / strength),   onehot(y_iw) ~ N(z_i, I / v_w),   v_w ~ Gamma(prior_labels / 2)
 
     Li, Rubinstein & Cohn (2019), Truth inference at scale: a Bayesian model for adjudicating highly redundant crowd
     annotations, WWW, doi:10.1145/3308558.3313459. Coordinate ascent from the vote shares; all three steps maximise
-    one objective, so it never falls. One number per worker and no class confusion: steady where confusion matrices
+    one objective, so it never falls. One number per worker and no class confusion: stable where confusion matrices
     drift. Fails with class-biased workers, and its probabilities are shares of weight, not calibrated.
 
-    `strength` (> 0) holds the tasks to their common mean; `prior_labels` (> 0) is the weight, in labels, of the
+    `strength` (> 0) shrinks the tasks to their common mean; `prior_labels` (> 0) is the weight, in labels, of the
     crowd's residual in each worker's precision. Ends when no z moves by more than `tol`.
 
     >>> from crowdwise import Annotations
@@ -267,9 +291,9 @@ class BWA(SpreadAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-4
 
-    def learn(self, data: Spread, run: Run) -> Learnt:
-        """Precisions, tasks, mean in turn."""
-        at: Place | None = None
+    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+        """Update precisions, tasks and mean in turn."""
+        state: BWAState | None = None
         sums = data.sum(partial(_pass, None, None), _add)
         mu = sums.z / data.n_tasks
         n, residual = sums.n, sums.residual
@@ -279,20 +303,20 @@ class BWA(SpreadAggregator):
         converged = False
         while len(trace) < self.max_iter and not converged:
             v = (self.prior_labels + n) / (b + residual)
-            before, at = at, Place(v, self.strength * mu)
-            sums = data.sum(partial(_pass, before, at), _add)
+            before, state = state, BWAState(v, self.strength * mu)
+            sums = data.sum(partial(_pass, before, state), _add)
             converged = sums.moved <= self.tol
             mu, residual = sums.z / data.n_tasks, sums.residual
-            # Counting n where a density would count K · n, as the authors' code does, tempers the normaliser only:
-            # all three steps still maximise this one objective.
+            # As in the authors' code, n is counted where a density would count K · n. This tempers the normaliser
+            # only: all three steps still maximise this one objective.
             fit = ((self.prior_labels + n) * np.log(v) - v * (b + residual)).sum()
-            apart = sums.squares - data.n_tasks * float((mu**2).sum())  # the sum of |z - mu|²
-            trace.append(float(fit - self.strength * apart) / 2)
+            deviation = sums.squares - data.n_tasks * float((mu**2).sum())  # the sum of |z - mu|²
+            trace.append(float(fit - self.strength * deviation) / 2)
             if run.callback is not None:
                 run.callback(len(trace), trace[-1])
-        # One last vote under v and mu, so that the posterior belongs to what `infer` uses.
-        return Learnt(
-            judge=WeightedVote(v, None, self.strength * mu),
+        # One last vote under v and mu, so that the posterior is that of the parameters `infer` uses.
+        return FitState(
+            predictor=WeightedVote(v, None, self.strength * mu),
             class_prior=mu,
             trace=np.array(trace),
             n_iter=len(trace),
@@ -302,16 +326,17 @@ class BWA(SpreadAggregator):
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """Precisions of the workers and the pull of the common mean: what makes every z."""
+class BWAState:
+    """Precisions of the workers and the pull of the common mean, which determine every z."""
 
     v: F8
     pull: F8
 
 
 @dataclass(frozen=True)
-class Sums:
-    """Labels and summed squared distances to z of each worker, the sum of z and of |z|², and how far z moved."""
+class BWASums:
+    """Number of labels and summed squared distances to z of each worker, the sums of z and of |z|², and the largest
+    move of any z."""
 
     n: F8
     residual: F8
@@ -320,47 +345,47 @@ class Sums:
     moved: float
 
 
-def _add(a: Sums, b: Sums) -> Sums:
+def _add(a: BWASums, b: BWASums) -> BWASums:
     moved = max(a.moved, b.moved)
-    return Sums(a.n + b.n, a.residual + b.residual, a.z + b.z, a.squares + b.squares, moved)
+    return BWASums(a.n + b.n, a.residual + b.residual, a.z + b.z, a.squares + b.squares, moved)
 
 
-def _pass(before: Place | None, at: Place | None, space: Workspace) -> Sums:
-    """New z of a part's tasks and what they add up to; the old ones are made again where they are forgotten."""
-    z = _z(space, at)
+def _pass(before: BWAState | None, state: BWAState | None, space: Workspace) -> BWASums:
+    """Sums over the new z of a part's tasks; the old z are computed again where they are not cached."""
+    z = _z(space, state)
     moved = np.inf
-    if at is not None:
+    if state is not None:
         old = None if before is None else space.memory.recall(before)
         old = _z(space, before) if old is None else old
         moved = float(np.abs(z - old).max(initial=0.0))
-        space.memory.keep(at, z)
+        space.memory.keep(state, z)
     n, residual = residuals(space.shard, z)
-    return Sums(n, residual, z.sum(axis=0), float((z**2).sum()), moved)
+    return BWASums(n, residual, z.sum(axis=0), float((z**2).sum()), moved)
 
 
-def _z(space: Workspace, at: Place | None) -> F8:
-    """z[task, class]: mu sums to one, so shares are the means; at first, those of the votes."""
-    score = space.shard.count_votes() if at is None else at.pull + scores(space.shard, at.v)
+def _z(space: Workspace, state: BWAState | None) -> F8:
+    """z[task, class]: mu sums to one, so the means are shares; without a state, those of the votes."""
+    score = space.shard.count_votes() if state is None else state.pull + scores(space.shard, state.v)
     return clamped(space, shares(score))
 
 
 def residuals(votes: LabelRows, z: F8) -> tuple[F8, F8]:
-    """Number of labels (with weights: their mass) and summed squared distance to z of each worker's labels."""
+    """Return the number of labels (with weights: their sum) of each worker, and their summed squared distance to z."""
     # |onehot(l) - z|² = 1 - 2 z_l + |z|²
-    each = 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task]
-    w = np.ones(len(each)) if votes.weight is None else votes.weight
-    n, total = (np.bincount(votes.worker, weights=x, minlength=votes.n_workers) for x in (w, w * each))
+    distance = 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task]
+    w = np.ones(len(distance)) if votes.weight is None else votes.weight
+    n, total = (np.bincount(votes.worker, weights=x, minlength=votes.n_workers) for x in (w, w * distance))
     return n.astype(np.float64), total.astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldMajorityVote(SplitVote):
-    """Gold majority vote: votes weighted by accuracy on the tasks whose truth is known.
+class GoldMajorityVote(PartitionedVoteAggregator):
+    """Gold majority vote: votes weighted by accuracy on the gold tasks.
 
         weight[w] = (right on gold + s · crowd mean) / (labels on gold + s)
 
-    A worker who met no gold task gets the crowd's mean, not nothing.
-    Fails where gold is scarce or easier than the rest; then prefer a method that learns from all tasks.
+    A worker without labels on gold tasks gets the crowd's mean.
+    Fails where gold is scarce or easier than the other tasks; then prefer a method that learns from all tasks.
 
     `smoothing` is the weight, in labels, of the crowd's mean accuracy on gold.
 
@@ -374,17 +399,17 @@ class GoldMajorityVote(SplitVote):
     name: ClassVar[str] = "gold_majority_vote"
     smoothing: Positive = 1.0
 
-    def weigh(self, data: Spread) -> Weights:
-        """Smoothed accuracy on gold."""
-        rows, n, hits = data.sum(_on_gold, _three)
-        if not rows:
-            raise DataError("no worker labelled a gold task, so nobody's accuracy is known; use another method")
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Return the smoothed accuracy on gold."""
+        n_rows, n, hits = data.sum(_on_gold, _add_gold_sums)
+        if not n_rows:
+            raise DataError("no worker labelled a gold task, so no worker's accuracy is known; use another method")
         crowd = max(float(hits.sum()) / max(float(n.sum()), 1e-12), 1e-6)
         return Weights((hits + self.smoothing * crowd) / (n + self.smoothing))
 
 
 def _on_gold(space: Workspace) -> tuple[int, F8, F8]:
-    """Labels on gold, and of each worker by weight how many, and how many that are right."""
+    """Return the number of labels on gold, and by weight the number and the number of right ones of each worker."""
     votes = space.shard
     gold = np.full(votes.n_tasks, votes.n_classes) if space.gold is None else space.gold
     rows = np.flatnonzero(gold[votes.task] < votes.n_classes)
@@ -394,21 +419,21 @@ def _on_gold(space: Workspace) -> tuple[int, F8, F8]:
     return len(rows), n.astype(np.float64), hits.astype(np.float64)
 
 
-def _three(a: tuple[int, F8, F8], b: tuple[int, F8, F8]) -> tuple[int, F8, F8]:
+def _add_gold_sums(a: tuple[int, F8, F8], b: tuple[int, F8, F8]) -> tuple[int, F8, F8]:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @dataclass(frozen=True, kw_only=True)
-class IWMV(SplitVote):
+class IWMV(PartitionedVoteAggregator):
     """IWMV: iterative weighted majority vote.
 
         weight[w] = K · accuracy[w] - 1,  accuracy against the current labels; repeat until the labels stay
 
     Li & Yu (2014), arXiv:1411.4086. The weight is the log-odds weight to first order around chance, so that
-    softmax(K / (K - 1) · score) is the matching posterior. A worker worse than chance votes against themselves.
-    Fails where more than half of the weight is wrong together.
+    softmax(K / (K - 1) · score) is the matching posterior. The votes of a worker worse than chance count against
+    their label. Fails where more than half of the weight makes the same errors.
 
-    At most `max_iter` rounds of voting and weighing.
+    Runs at most `max_iter` rounds of voting and weighing.
 
     >>> from crowdwise import Annotations
 
@@ -420,24 +445,24 @@ class IWMV(SplitVote):
     name: ClassVar[str] = "iwmv"
     max_iter: Count = 100
 
-    def weigh(self, data: Spread) -> Weights:
-        """K · accuracy - 1."""
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Return K · accuracy - 1."""
         k = data.n_classes
         return refine(data, lambda accuracy, n: k * accuracy - 1.0, k / max(k - 1, 1), self.max_iter)  # noqa: ARG005
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogOddsVote(SplitVote):
+class LogOddsVote(PartitionedVoteAggregator):
     """Log-odds vote: the optimal weights for workers with one accuracy each and uniform errors.
 
         weight[w] = log( p (K - 1) / (1 - p) ),   posterior = softmax(score)
 
-    p is the accuracy against the current labels, clipped to [1/(n+2), 1 - 1/(n+2)] for n labels: nobody is
-    infallible on the strength of three labels. Weights and labels are iterated until the labels stay. Nitzan &
-    Paroush (1982), International Economic Review 23(2), doi:10.2307/2526438. Fails, like every one-coin model, with
+    p is the accuracy against the current labels, clipped to [1/(n+2), 1 - 1/(n+2)] for n labels, so that a few
+    labels never make a worker infallible. Weights and labels are iterated until the labels stay. Nitzan & Paroush
+    (1982), International Economic Review 23(2), doi:10.2307/2526438. Fails, like every one-coin model, with
     class-biased workers.
 
-    At most `max_iter` rounds of voting and weighing.
+    Runs at most `max_iter` rounds of voting and weighing.
 
     >>> from crowdwise import Annotations
 
@@ -449,8 +474,8 @@ class LogOddsVote(SplitVote):
     name: ClassVar[str] = "log_odds_vote"
     max_iter: Count = 100
 
-    def weigh(self, data: Spread) -> Weights:
-        """Log odds of a right label, over chance."""
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Return the log odds of a right label, over chance."""
         k = data.n_classes
         if k == 1:
             return Weights(np.ones(data.n_workers), scale=1.0)
@@ -463,14 +488,15 @@ class LogOddsVote(SplitVote):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MajorityVote(SplitVote):
+class MajorityVote(PartitionedVoteAggregator):
     """Majority vote: every vote counts the same.
 
-        posterior[i, k] = share of the votes on task i that say k
+        posterior[i, k] = share of the votes on task i for class k
 
     Fails where most workers err in the same way, and cannot tell a careful worker from a careless one.
 
-    Vote shares; a tie is broken by `seed`, and a task without votes is a tie of all classes.
+    The posterior holds the vote shares. Ties are broken at random by `seed`; a task without votes is a tie of all
+    classes.
 
     >>> from crowdwise import Annotations
 
@@ -481,21 +507,21 @@ class MajorityVote(SplitVote):
 
     name: ClassVar[str] = "majority_vote"
 
-    def weigh(self, data: Spread) -> Weights:
-        """One for everybody."""
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Return one for every worker."""
         return Weights(np.ones(data.n_workers))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subjective(Aggregator):
-    """Subjective: no single truth is forced; each task gets the distribution of what people say of it.
+    """Subjective: no single truth is assumed; each task gets the distribution of its raters' labels.
 
         π_n = (counts_n + a · pooled) / (n + a),   a in {.5, 1, 2, 4, 8}: the one that predicts held-out raters best
 
-    For tasks on which people rightly differ (offence, taste, quality). The confidence is a share of raters, not a
-    chance of being right; what promises a right label refuses such a run.
+    For tasks on which people legitimately differ (offence, taste, quality). The confidence is a share of raters, not
+    the probability of being right; commands that guarantee right labels refuse such a result.
 
-    `strength` is how many raters the crowd's own distribution weighs (None: chosen by held-out raters).
+    `strength` is the weight of the crowd's own distribution, in raters (None: chosen on held-out raters).
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> Subjective(strength=1.0).fit(votes).posterior.round(2)
@@ -507,7 +533,7 @@ class Subjective(Aggregator):
     strength: Positive | None = None
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
-        """The strength, then the distributions."""
+        """Choose the strength, then compute the distributions."""
         votes = annotations.votes
         losses: dict[str, float] = {}
         strength = self.strength
@@ -519,25 +545,24 @@ class Subjective(Aggregator):
         return Solution(posterior, pooled, extra=extra)
 
 
-def rater_rows(annotations: Annotations) -> Rows:
-    """The rows as raters' labels."""
+def rater_rows(annotations: Annotations) -> RaterRows:
+    """Return the annotations as rows of rater labels."""
     weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
     task, rater, label = (x.astype(np.int64) for x in (annotations.task, annotations.worker, annotations.label))
-    return Rows(task, rater, label, weight, annotations.votes)
+    return RaterRows(task, rater, label, weight, annotations.votes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wawa(SplitVote):
-    """Wawa: worker agreement with aggregate. One majority vote, one re-vote weighted by agreement with it.
+class Wawa(PartitionedVoteAggregator):
+    """Wawa: worker agreement with aggregate. One majority vote, then one vote weighted by agreement with it.
 
         weight[w] = share of w's labels that equal the majority label of their task
 
-    By default a tie counts for its winners by equal shares, so that neither luck nor the order of the classes enters
-    the weights; ties="first" gives it to the first class, as crowd-kit does. Reference: Appen's worker agreement
-    with aggregate; crowd-kit's Wawa. Fails where the majority itself is wrong: it then rewards those who share its
-    error.
+    Reference: Appen's worker agreement with aggregate; crowd-kit's Wawa. Fails where the majority itself is wrong: it
+    then rewards the workers who share its errors.
 
-    Votes weighted by agreement with the majority.
+    With `ties="split"`, the default, a tie is split equally between its winners, so that neither chance nor the order
+    of the classes enters the weights; `ties="first"` gives it to the first class, as crowd-kit does.
 
     >>> from crowdwise import Annotations
 
@@ -549,21 +574,21 @@ class Wawa(SplitVote):
     name: ClassVar[str] = "wawa"
     ties: Ties = "split"
 
-    def weigh(self, data: Spread) -> Weights:
-        """Agreement with the majority, or with gold where it is known."""
-        return Weights(agreement(data, None, self.ties).share())
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Return the agreement with the majority, or with gold where it is known."""
+        return Weights(consensus_agreement(data, None, self.ties).share())
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZeroBasedSkill(SplitVote):
-    """Zero-based skill: all workers start barely above chance, then re-vote and re-weigh in shrinking steps.
+class ZeroBasedSkill(PartitionedVoteAggregator):
+    """Zero-based skill: all workers start barely above chance; votes and weights are updated in shrinking steps.
 
         weight[w] += lr · (agreement[w] - weight[w]),   lr halves every 20 rounds
 
     Reference: Toloka's zero-based skill; crowd-kit's ZeroBasedSkill (same start, same schedule).
     Fails like Wawa where the majority is wrong.
 
-    `lr` in (0, 1] is the first step; the loop ends early once no weight moves by more than `tol`.
+    `lr` in (0, 1] is the size of the first step; the loop ends early once no weight moves by more than `tol`.
     `ties`: see Wawa.
 
     >>> from crowdwise import Annotations
@@ -579,18 +604,18 @@ class ZeroBasedSkill(SplitVote):
     lr: PositiveShare = 1.0
     ties: Ties = "split"
 
-    def weigh(self, data: Spread) -> Weights:
-        """Agreement with the weighted consensus, approached step by step."""
-        notes = journal.notes()
-        held = notes.read()
+    def weigh(self, data: PartitionedVotes) -> Weights:
+        """Move the weights step by step towards the agreement with the weighted consensus."""
+        checkpoint = journal.loop_checkpoint()
+        saved = checkpoint.read()
         weight, iteration, converged = np.full(data.n_workers, 1 / data.n_classes + 1e-5), 0, False
-        if held is not None:
-            weight, iteration, converged = held["weight"], int(held["passes"]), bool(held["converged"])
+        if saved is not None:
+            weight, iteration, converged = saved["weight"], int(saved["passes"]), bool(saved["converged"])
         while iteration < self.max_iter and not converged:
             iteration += 1
-            target = agreement(data, weight, self.ties).share()
+            target = consensus_agreement(data, weight, self.ties).share()
             step = self.lr * 0.5 ** (iteration // 20) * (target - weight)
             weight = weight + step
             converged = bool(np.abs(step).max(initial=0.0) <= self.tol)
-            notes.write(iteration, converged, weight=weight, converged=converged)
+            checkpoint.write(iteration, converged, weight=weight, converged=converged)
         return Weights(weight, n_iter=iteration, converged=converged)

@@ -1,1 +1,1 @@
-"""Page."""
+"""Report page of classes."""

@@ -1,4 +1,4 @@
-"""From votes of classes and a result to everything that their page shows, as plain values and drawings."""
+"""Compute everything that the page of classes shows, as plain values and drawings."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ....workers.flags import Coefficient, agreement_table, flag_table
 from ..annotations import Annotations
 from ..scoring import tasks
 from ..workers.study import Study, study_classes
-from . import over_time as course
-from . import tasks as doubt
-from . import workers as crew
+from . import over_time
+from . import tasks as task_tables
+from . import workers as worker_tables
 from .tasks import Calibration, calibration
 from .verdict import Verdict, steps, verdict
-from .workers import Pairs, pairs
+from .workers import PairMap, pairs
 
-# Classes in the table of classes.
+# Most rows in the table of classes.
 CLASSES = 40
 
 
 @dataclass(frozen=True)
-class View:
-    """All that the templates read."""
+class ClassView:
+    """Values used by the templates."""
 
     facts: dict[str, Any]
     classes: list[dict[str, Any]]
@@ -42,21 +42,21 @@ class View:
     steps: list[str]
     agreement: list[Coefficient]
     meanings: Mapping[str, str]
-    rows: list[crew.Row]
+    rows: list[worker_tables.WorkerRow]
     n_workers: int
     has: dict[str, bool]
     notes: list[Note]
     coaching: list[Note]
-    matrices: list[crew.Matrix]
-    pairs: Pairs
-    contested: list[doubt.Contested]
+    matrices: list[worker_tables.Matrix]
+    pairs: PairMap
+    contested: list[task_tables.Contested]
     n_contested: int
     confused: list[dict[str, Any]]
     calibration: Calibration
     suspects: list[dict[str, Any]]
-    learning: list[course.Curve]
+    learning: list[over_time.Curve]
     pace: list[dict[str, Any]]
-    training: course.Training | None
+    training: over_time.Training | None
     tables: list[tuple[str, str, pl.DataFrame]]
 
 
@@ -69,54 +69,58 @@ def build(
     history: pl.DataFrame | None = None,
     level: Level | None = None,
     order: Sequence[Any] | None = None,
-) -> View:
-    """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
-    look = study_classes(votes, result, gold=truth, level=level, order=order)
-    judged = calibration(votes, result, truth, blind)
-    advice = plan_classes(votes, result=result)
-    if judged.scores is not None and not advice.trust.measured:  # a measurement replaces what was believed before
-        advice = advice.since(judged.scores.accuracy)
-    disputed = tasks.contested(votes, result, need=advice.need)
+) -> ClassView:
+    """Compute the view. `truth` holds known labels, `blind` the fit without them (see `report.write`)."""
+    study = study_classes(votes, result, gold=truth, level=level, order=order)
+    measured = calibration(votes, result, truth, blind)
+    plan = plan_classes(votes, result=result)
+    if measured.scores is not None and not plan.trust.measured:  # a measurement replaces the estimate
+        plan = plan.since(measured.scores.accuracy)
+    disputed = tasks.contested(votes, result, recommendations=plan.need)
     confused = tasks.confused_classes(votes, result)
-    met = pairs(votes, result, look.flags)
-    first = verdict(votes, result, look.agreement, look.flags, judged, advice)
-    return View(
+    pair_map = pairs(votes, result, study.flags)
+    verdict_ = verdict(votes, result, study.agreement, study.flags, measured, plan)
+    return ClassView(
         facts=votes.describe(),
         classes=_classes(votes, result),
         ledger=votes.ledger.to_dict(),
-        verdict=first,
-        steps=steps(first, judged.suspects, confused, len(look.coachable)),
-        agreement=look.agreement,
-        meanings=look.meanings,
-        rows=crew.rows(look),
+        verdict=verdict_,
+        steps=steps(verdict_, measured.suspects, confused, len(study.coachable)),
+        agreement=study.agreement,
+        meanings=study.meanings,
+        rows=worker_tables.rows(study),
         n_workers=int((votes.labels_per_worker > 0).sum()),
-        has={name: look.quality[name].null_count() < len(look.quality) for name in ("gold_accuracy", "seconds_median")},
-        notes=flag_notes(look.flags, look.meanings),
-        coaching=flag_notes(look.coachable, look.meanings),
-        matrices=crew.matrices(votes, look),
-        pairs=met,
-        contested=doubt.contested_rows(votes, disputed),
+        has={
+            name: study.quality[name].null_count() < len(study.quality) for name in ("gold_accuracy", "seconds_median")
+        },
+        notes=flag_notes(study.flags, study.meanings),
+        coaching=flag_notes(study.coachable, study.meanings),
+        matrices=worker_tables.matrices(votes, study),
+        pairs=pair_map,
+        contested=task_tables.contested_rows(votes, disputed),
         n_contested=int((disputed["why"] != "").sum()),
-        confused=doubt.plain(confused.filter(pl.col("n") >= 1), ("first", "second"), doubt.CLASSES),
-        calibration=judged,
-        suspects=[] if judged.suspects is None else doubt.plain(judged.suspects, ("task", "gold", "label"), doubt.GOLD),
-        learning=course.learning(look),
-        pace=course.pace(look),
-        training=course.training(votes, result, history),
-        tables=_tables(look, disputed, met, result),
+        confused=task_tables.plain(confused.filter(pl.col("n") >= 1), ("first", "second"), task_tables.CLASSES),
+        calibration=measured,
+        suspects=[]
+        if measured.suspects is None
+        else task_tables.plain(measured.suspects, ("task", "gold", "label"), task_tables.GOLD),
+        learning=over_time.learning(study),
+        pace=over_time.pace(study),
+        training=over_time.training(votes, result, history),
+        tables=_tables(study, disputed, pair_map, result),
     )
 
 
 def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
-    said = np.bincount(votes.label, minlength=votes.n_classes)
-    given = np.bincount(result.labels, minlength=votes.n_classes)
-    order = np.argsort(-said, kind="stable")[:CLASSES]
+    n_votes = np.bincount(votes.label, minlength=votes.n_classes)
+    n_estimated = np.bincount(result.labels, minlength=votes.n_classes)
+    order = np.argsort(-n_votes, kind="stable")[:CLASSES]
     top = max(float(result.class_prior.max(initial=0.0)), 1e-9)
     return [
         {
             "name": shown(votes.classes[int(c)], 60),
-            "said": int(said[c]),
-            "given": int(given[c]),
+            "said": int(n_votes[c]),
+            "given": int(n_estimated[c]),
             "prior": float(result.class_prior[c]),
             "bar": svg.bar(float(result.class_prior[c]) / top),
         }
@@ -124,16 +128,18 @@ def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _tables(look: Study, disputed: pl.DataFrame, met: Pairs, result: Result) -> list[tuple[str, str, pl.DataFrame]]:
+def _tables(
+    study: Study, disputed: pl.DataFrame, pair_map: PairMap, result: Result
+) -> list[tuple[str, str, pl.DataFrame]]:
     return [
-        ("contested.csv", "every task and its label, what to do first on top", disputed),
-        ("quality.csv", "every worker", look.quality),
-        ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
-        ("coachable.csv", "whom a word may help", flag_table(look.coachable)),
-        ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
-        ("classes.csv", "recall and precision by worker and class", look.classes),
-        ("pairs.csv", "pairs of the workers on the map", met.table),
-        ("confusions.csv", "every worker's confusion matrix", look.confusion),
+        ("contested.csv", "every task and its label, most urgent first", disputed),
+        ("quality.csv", "every worker", study.quality),
+        ("flags.csv", "every flag with its evidence", flag_table(study.flags)),
+        ("coachable.csv", "workers who may benefit from feedback", flag_table(study.coachable)),
+        ("agreement.csv", "agreement coefficients", agreement_table(study.agreement)),
+        ("classes.csv", "recall and precision by worker and class", study.classes),
+        ("pairs.csv", "pairs of the workers on the map", pair_map.table),
+        ("confusions.csv", "every worker's confusion matrix", study.confusion),
         ("labels.csv", "every task with its probabilities", result.to_table()),
-        ("curve.csv", "learning curves", look.curve),
+        ("curve.csv", "learning curves", study.curve),
     ]

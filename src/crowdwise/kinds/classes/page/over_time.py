@@ -1,4 +1,4 @@
-"""What happens over time: workers who change, how long a label takes, and the training of a classifier."""
+"""Changes over time: drift of workers, seconds per label, and the training of a classifier."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ from ....report.text import number, percent, shown
 from ..annotations import Annotations
 from ..workers.study import Study
 
-# Learning curves drawn; tasks listed on which classifier and crowd differ.
+# Most learning curves that are drawn; most tasks that are listed on which classifier and crowd differ.
 CURVES = 12
 TASKS = 25
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One worker's accuracy over their labels."""
+    """Learning curve of one worker."""
 
     worker: str
     caption: str
     drawing: Markup
 
 
-def learning(look: Study) -> list[Curve]:
-    """Curves of the workers whose accuracy changed most surely, then of the busiest."""
-    if not len(look.curve):
+def learning(study: Study) -> list[Curve]:
+    """Return the curves of the workers with the most significant changes, then of the busiest."""
+    if not len(study.curve):
         return []
-    have = look.curve["worker"].unique()
-    table = look.quality.filter(pl.col("worker").is_in(have.implode()))
+    have = study.curve["worker"].unique()
+    table = study.quality.filter(pl.col("worker").is_in(have.implode()))
     table = table.sort(["drift_p", "n_labels"], descending=[False, True], nulls_last=True, maintain_order=True)
     out = []
     for row in table.head(CURVES).to_dicts():
-        own = look.curve.filter(pl.col("worker") == row["worker"])
+        worker_curve = study.curve.filter(pl.col("worker") == row["worker"])
         caption = f"{row['n_labels']:,} labels"
         if row["drift_p"] is not None and row["drift_p"] < 0.01:
             caption += f"; changed from {percent(row['drift_before'])} to {percent(row['drift_after'])}"
         label = f"Accuracy of worker {shown(row['worker'], 30)} over their labels: {caption}"
-        series = [("accuracy", own["position"].to_list(), own["accuracy"].to_list())]
+        series = [("accuracy", worker_curve["position"].to_list(), worker_curve["accuracy"].to_list())]
         drawing = charts.curves(series, "label", label, y_range=(0.0, 1.0), width=240, height=150)
         out.append(Curve(shown(row["worker"], 30), caption, drawing))
     return out
 
 
-def pace(look: Study) -> list[dict[str, Any]]:
-    """The quickest workers by median seconds a label."""
-    table = look.quality.filter(pl.col("seconds_median").is_not_null()).sort("seconds_median").head(10)
+def pace(study: Study) -> list[dict[str, Any]]:
+    """Return the fastest workers by median seconds per label."""
+    table = study.quality.filter(pl.col("seconds_median").is_not_null()).sort("seconds_median").head(10)
     return [row | {"worker": shown(row["worker"])} for row in table.to_dicts()]
 
 
 @dataclass(frozen=True)
 class Training:
-    """Loss curves and the classifier beside the crowd."""
+    """Loss curves, and the classifier compared with the crowd."""
 
     loss: Markup = NOTHING
     score: Markup = NOTHING
@@ -72,38 +72,38 @@ class Training:
 
 
 def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -> Training | None:
-    """For a result of training end to end; None for an aggregation."""
+    """Describe the training of a classifier; None for the result of an aggregator."""
     if "classifier" not in result.extra:
         return None
-    alone = np.asarray(result.extra["classifier"])
-    differ = np.flatnonzero(alone.argmax(axis=1) != result.labels)
-    here = votes.labels_per_task > 0
-    said = (votes.votes.argmax(axis=1) == alone.argmax(axis=1))[here]
+    classifier = np.asarray(result.extra["classifier"])
+    differ = np.flatnonzero(classifier.argmax(axis=1) != result.labels)
+    has_labels = votes.labels_per_task > 0
+    agrees_with_votes = (votes.votes.argmax(axis=1) == classifier.argmax(axis=1))[has_labels]
     sentences = [
-        f"From the features alone the classifier says the same as features and labels together for "
-        f"{len(result.labels) - len(differ):,} of {len(result.labels):,} tasks, and the same as the majority of the "
-        f"crowd for {int(said.sum()):,} of {int(here.sum()):,}."
+        f"From the features alone, the classifier agrees with the labels estimated from features and votes on "
+        f"{len(result.labels) - len(differ):,} of {len(result.labels):,} tasks, and with the majority of the crowd on "
+        f"{int(agrees_with_votes.sum()):,} of {int(has_labels.sum()):,}."
     ]
-    found = course_of(result, history)
-    return replace(found, sentences=sentences + found.sentences, rows=_differing(result, alone, differ))
+    training_ = training_progress(result, history)
+    return replace(training_, sentences=sentences + training_.sentences, rows=_differing(result, classifier, differ))
 
 
-def tells_of_training(result: Result) -> bool:
-    """Whether the page of this kind tells of a training by itself."""
+def has_training_section(result: Result) -> bool:
+    """Whether the page of this kind has its own section about training."""
     kind = result.kind
     return kind.hooks.supports(KindHooks.page) and "history" in signature(kind.hooks.page).parameters
 
 
 def training_section(result: Result, history: pl.DataFrame | None) -> list[Section]:
-    """How a net was trained, for pages that say nothing of it; nothing for an aggregation."""
+    """Return a section about training for pages without one; empty for the result of an aggregator."""
     if "best_epoch" not in result.extra:
         return []
-    curves = fragment("curves.html.j2", training=course_of(result, history))
+    curves = fragment("curves.html.j2", training=training_progress(result, history))
     return [Section("training", "Training", "Training of the net", curves)]
 
 
-def course_of(result: Result, history: pl.DataFrame | None) -> Training:
-    """How the training went, whatever the kind of answers: curves, and the epoch that was kept."""
+def training_progress(result: Result, history: pl.DataFrame | None) -> Training:
+    """Describe the progress of a training for any kind of answers: curves, and the selected epoch."""
     best = result.extra.get("best_epoch")
     sentences = [] if best is None else [f"The weights of epoch {best} of {result.n_iter} were kept."]
     if history is None or not {"epoch", "loss"} <= set(history.columns):
@@ -114,7 +114,7 @@ def course_of(result: Result, history: pl.DataFrame | None) -> Training:
 
 
 def _progress(history: pl.DataFrame, best: float | None) -> tuple[Markup, Markup, list[str]]:
-    """Curves of the loss with its terms and of the held-out score; a term that is all of the loss is left out."""
+    """Curves of the loss with its terms and of the held-out score; a single term is not repeated."""
     numbers = history.with_columns(pl.all().cast(pl.Float64, strict=False).fill_null(float("nan")))
     if not len(numbers):
         return NOTHING, NOTHING, []
@@ -125,22 +125,22 @@ def _progress(history: pl.DataFrame, best: float | None) -> tuple[Markup, Markup
     label = f"Loss by epoch, ending at {number(numbers['loss'][-1], 3)}"
     loss, score = charts.curves(series, "epoch", label, at=best, width=420), NOTHING
     if "score" in numbers.columns:
-        one = [("score", epoch, numbers["score"].to_list())]
-        score = charts.curves(one, "epoch", "Score on held-out answers by epoch", at=best, width=420)
+        score_series = [("score", epoch, numbers["score"].to_list())]
+        score = charts.curves(score_series, "epoch", "Score on held-out answers by epoch", at=best, width=420)
     return loss, score, [shown(term, 30) for term in terms]
 
 
-def _differing(result: Result, alone: Any, differ: Any) -> list[dict[str, Any]]:
-    """Tasks on which the classifier alone says something else, where it is surest first."""
-    sure = alone[differ].max(axis=1) if len(differ) else np.empty(0)
+def _differing(result: Result, classifier: Any, differ: Any) -> list[dict[str, Any]]:
+    """Tasks on which the classifier alone differs, most confident first."""
+    certainty = classifier[differ].max(axis=1) if len(differ) else np.empty(0)
     return [
         {
             "task": shown(result.tasks[int(t)]),
-            "classifier": shown(result.classes[int(alone[t].argmax())], 40),
-            "sure": float(alone[t].max()),
+            "classifier": shown(result.classes[int(classifier[t].argmax())], 40),
+            "sure": float(classifier[t].max()),
             "label": shown(result.classes[int(result.labels[t])], 40),
             "confidence": float(result.confidence[t]),
             "n_labels": int(result.labels_per_task[t]),
         }
-        for t in differ[np.argsort(-sure, kind="stable")][:TASKS]
+        for t in differ[np.argsort(-certainty, kind="stable")][:TASKS]
     ]

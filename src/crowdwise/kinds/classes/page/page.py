@@ -1,4 +1,4 @@
-"""The page of a crowd that said classes."""
+"""Report page of votes whose answers are classes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ....report.sheet import Section, Sheet
 from ....report.text import count
 from ....stats.agreement import Level
 from ..annotations import Annotations
-from .build import View, build
+from .build import ClassView, build
 
 _AGREEMENT = (
-    "How often two people say the same of a task, and how much of that chance alone would not give: 0 is chance, 1 is "
-    "full agreement. The bar is the 95 % interval over tasks."
+    "How often two people give a task the same label, corrected for chance: 0 is chance, 1 is full agreement. The bar "
+    "is the 95 % interval over tasks."
 )
 
 
@@ -32,7 +32,7 @@ def class_page(
     level: Level | None = None,
     order: Sequence[Any] | None = None,
 ) -> Sheet:
-    """All sections (see `report.render`)."""
+    """Return all sections of the page (see `report.render`)."""
     view = build(votes, result, truth=truth, blind=blind, history=history, level=level, order=order)
     facts = view.facts
     lead = (
@@ -40,20 +40,20 @@ def class_page(
         f"{count(facts['tasks'], 'task')}, {count(facts['classes'], 'class', 'classes')}"
     )
     rounds = "epoch" if view.training else "iteration"
-    about, tables = judge_sections(votes, truth)
-    divided, more = disagreement_section(votes, result)
-    about, tables = [*about, *divided], [*tables, *more]
-    return Sheet(lead, _with(_sections(view), about), [*view.tables, *tables], rounds, view.pairs.data)
+    judge_sections_, tables = judge_sections(votes, truth)
+    disagreement, disagreement_tables = disagreement_section(votes, result)
+    judge_sections_, tables = [*judge_sections_, *disagreement], [*tables, *disagreement_tables]
+    return Sheet(lead, _with(_sections(view), judge_sections_), [*view.tables, *tables], rounds, view.pairs.data)
 
 
-def _with(sections: list[Section], about: list[Section]) -> list[Section]:
-    """Judges come before the pairs of workers."""
-    at = next((i for i, each in enumerate(sections) if each.anchor == "pairs"), len(sections))
-    return [*sections[:at], *about, *sections[at:]]
+def _with(sections: list[Section], judge_sections_: list[Section]) -> list[Section]:
+    """Insert the sections about judges before the pairs of workers."""
+    at = next((i for i, section in enumerate(sections) if section.anchor == "pairs"), len(sections))
+    return [*sections[:at], *judge_sections_, *sections[at:]]
 
 
-def _sections(view: View) -> list[Section]:
-    parts = [
+def _sections(view: ClassView) -> list[Section]:
+    specification = [
         ("verdict", "Verdict", "Verdict", True),
         ("data", "Data", "Data and ledger", True),
         ("workers", "Workers", "Workers", True),
@@ -66,7 +66,7 @@ def _sections(view: View) -> list[Section]:
     ]
     out = [
         Section(anchor, name, title, fragment(f"{anchor}.html.j2", view=view))
-        for anchor, name, title, on in parts
-        if on
+        for anchor, name, title, is_shown in specification
+        if is_shown
     ]
     return [*out[:2], agreement_section(view.agreement, _AGREEMENT), *out[2:]]

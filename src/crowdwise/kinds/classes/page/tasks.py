@@ -1,4 +1,4 @@
-"""Labels in doubt: contested tasks with who said what, confused classes, known labels that the crowd contradicts."""
+"""Uncertain labels: contested tasks with the labels of all workers, confused classes, contradicted known labels."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..scoring.evaluate import Evaluation
 from ..scoring.tasks import suspected_gold
 
 # ----------------------------------------------------------------
-# Is the confidence honest? The labels against known truth, where there is some that the fit has not seen.
+# Calibration: labels against known truth that was not given to the fit.
 
 F8 = npt.NDArray[np.float64]
-# Resamples for the intervals of the scores.
+# Bootstrap resamples for the intervals of the scores.
 RESAMPLES = 300
 _UNKNOWN = (
     "The truth of no task is known. --truth FILE (or --gold FILE) with some true labels shows whether 90 % sure means "
@@ -36,8 +36,10 @@ _GIVEN = "The known labels were given to the method, so they cannot judge it."
 
 @dataclass(frozen=True)
 class Calibration:
-    """The scores, the diagram, the known labels that the crowd contradicts; or why there are none. `right[task]` says
-    whether a judged label is right (NaN: it was not judged)."""
+    """Scores, reliability diagram and known labels that the crowd contradicts, or the reason why there are none.
+
+    `right[task]` tells whether a scored label is right (NaN if it was not scored).
+    """
 
     scores: Evaluation | None = None
     right: F8 | None = None
@@ -47,9 +49,9 @@ class Calibration:
 
 
 def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | None = None) -> Calibration:
-    """`blind` is the same method fitted without the truth, where `result` was fitted with it."""
+    """Measure the calibration; `blind` is a fit without the truth, if `result` was fitted with it."""
     gold = as_gold(truth, votes)
-    if gold is None or not len(gold.known):
+    if gold is None or not len(gold.tasks):
         return Calibration(reason=_UNKNOWN)
     judged = blind or result
     at = np.flatnonzero(gold.mask if judged.gold is None else gold.mask & ~judged.gold)
@@ -57,34 +59,34 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
         return Calibration(reason=_GIVEN)
     true = gold.label[at]
     scores = evaluate(judged, truth, resamples=RESAMPLES)
-    found = bins(judged.confidence[at], judged.labels[at] == true)
+    bins_ = bins(judged.confidence[at], judged.labels[at] == true)
     label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"
     right = np.full(votes.n_tasks, np.nan)
     right[at] = judged.labels[at] == true
-    return Calibration(scores, right, reliability(found, label), suspected_gold(votes, judged, truth))
+    return Calibration(scores, right, reliability(bins_, label), suspected_gold(votes, judged, truth))
 
 
-# Rows shown of each table; names of workers listed behind one label of a task.
+# Most rows of the tables; most worker names listed for one label of a task.
 TASKS, CLASSES, GOLD = 200, 12, 50
 NAMES = 12
 
 
 @dataclass(frozen=True)
 class Contested:
-    """A task in doubt; `said` holds (label, how many said so, who)."""
+    """An uncertain task; `answers` holds (label, number of votes, names of the workers)."""
 
     task: str
     label: str
     second: str
     of: dict[str, Any]
     bar: Markup
-    said: list[tuple[str, int, str]]
+    answers: list[tuple[str, int, str]]
 
 
 def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
-    """The tasks to do something about, what to do first on top."""
+    """Return the tasks that need action, most urgent first."""
     rows = table.filter(pl.col("why") != "").head(TASKS).to_dicts()
-    place = {name: i for i, name in enumerate(votes.tasks.to_list())} if rows else {}
+    task_index = {name: i for i, name in enumerate(votes.tasks.to_list())} if rows else {}
     workers, classes = votes.workers.to_list(), [shown(c, 40) for c in votes.classes.to_list()]
     return [
         Contested(
@@ -93,26 +95,28 @@ def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
             second="" if row["second"] is None else shown(row["second"], 40),
             of=row | {"why": shown(row["why"], 200)},
             bar=svg.bar(row["confidence"]),
-            said=_said(votes, place[row["task"]], workers, classes),
+            answers=_answers_by_label(votes, task_index[row["task"]], workers, classes),
         )
         for row in rows
     ]
 
 
-def _said(votes: Annotations, task: int, workers: list[Any], classes: list[str]) -> list[tuple[str, int, str]]:
-    """Each label of a task with the number and names of those who gave it, the most frequent first."""
-    here = slice(int(votes.task_offsets[task]), int(votes.task_offsets[task + 1]))
-    label, worker = votes.label[here], votes.worker[here]
+def _answers_by_label(
+    votes: Annotations, task: int, workers: list[Any], classes: list[str]
+) -> list[tuple[str, int, str]]:
+    """Labels of a task with the number and names of the workers who gave them, most frequent first."""
+    rows = slice(int(votes.task_offsets[task]), int(votes.task_offsets[task + 1]))
+    label, worker = votes.label[rows], votes.worker[rows]
     codes, n = np.unique(label, return_counts=True)
     out = []
     for code, times in sorted(zip(codes.tolist(), n.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0])):
-        who = [shown(workers[w], 30) for w in worker[label == code].tolist()]
-        out.append((classes[code], times, enough(who, NAMES)))
+        names = [shown(workers[w], 30) for w in worker[label == code].tolist()]
+        out.append((classes[code], times, enough(names, NAMES)))
     return out
 
 
 def plain(table: pl.DataFrame, names: tuple[str, ...], at_most: int) -> list[dict[str, Any]]:
-    """The first rows as dictionaries, the columns `names` made fit to show."""
+    """Return the first rows as dictionaries, with the columns `names` formatted for display."""
     return [
         {name: shown(value, 60) if name in names else value for name, value in row.items()}
         for row in table.head(at_most).to_dicts()

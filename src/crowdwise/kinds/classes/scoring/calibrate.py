@@ -1,4 +1,4 @@
-"""Calibration of a result's confidence: on gold, or by a temperature learnt from held-out annotations."""
+"""Calibration of a result's confidence: on gold, or by a temperature learned from held-out annotations."""
 
 from __future__ import annotations
 
@@ -21,27 +21,39 @@ from ..methods.base import Aggregator, Run
 from ..methods.calibrated import calibrated
 from ..methods.ensemble.committee import variant
 from ..methods.gold import as_gold, as_prior
-from ..methods.held_out import readings, splits
+from ..methods.held_out import label_likelihoods, splits
 
 F8 = npt.NDArray[np.float64]
 
-# Folds are fitted until they hold out so many annotations: one number needs no more.
+# Folds are fitted until they hold out this many annotations, enough to estimate one parameter.
 ENOUGH = 2_000
-# Held-out labels show that a model is too sure. That it is not sure enough they only seem to show: on sets with known
-# truth, sharpening by them made bwa and one_coin worse.
+# Least temperature. Held-out labels can show that a model is overconfident, but not reliably that it is underconfident:
+# on sets with known truth, sharpening by them made bwa and one_coin worse.
 LOWEST = 1.0
 
 
 def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, prior: Any = None) -> Result:
-    """The same result with calibrated confidence; its labels stay as they were.
+    """Calibrate the confidence of a result without changing its labels.
 
-    With `gold` (a mapping or table task, label; it may be the gold that the fit was given), the method is fitted once
-    without it, and its confidence is corrected by which gold tasks it labels right
-    (kinds/classes/methods/calibrated.py); `extra["gold_check"]` holds what was learnt. Without `gold`, the method is
-    fitted again on annotations of which a part is held out, and the posterior gets the temperature that makes the
-    held-out labels most probable; it is never below 1, and `extra["temperature"]` holds it. `prior` is the one that the
-    fit was given. Workers and confusions stay as they are. Tasks with gold count as given to the fit. Of other kinds
-    whose answers are right or wrong (sets, spans, boxes, ...) the result must have been fitted with this gold.
+    With `gold`, the method is fitted once without it, and its confidence is corrected by its accuracy on the gold tasks
+    (kinds/classes/methods/calibrated.py). Without `gold`, the method is fitted again with a part of the annotations
+    held out, and the posterior gets the temperature, at least 1, that makes the held-out labels most probable. Worker
+    estimates and confusion matrices are not changed.
+
+    Args:
+        result: The result to calibrate.
+        annotations: The annotations that it was fitted on.
+        gold: Known labels, as a mapping or a table with columns task and label. It may be the gold of the fit. For
+            other kinds with right or wrong answers (sets, spans, boxes, ...) it must be the gold of the fit.
+        prior: The prior that the fit was given.
+
+    Returns:
+        The calibrated result. `extra["gold_check"]` or `extra["temperature"]` holds the estimated correction. Tasks
+        with gold count as gold of the fit.
+
+    Raises:
+        ParameterError: If the result is calibrated already.
+        DataError: If the annotations are not those of the fit, or are too few.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -54,17 +66,19 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
         raise ParameterError(f"this result is calibrated already, at temperature {result.extra['temperature']:.3g}")
     if "slope" in result.extra.get("gold_check", {}):
         raise ParameterError(f"this result is calibrated already, on {result.extra['gold_check']['n']} gold tasks")
-    for what in ("tasks", "workers", "classes"):
-        if not getattr(result, what).equals(getattr(annotations, what)):
-            raise DataError(f"the result and the annotations have different {what}; pass those that it was fitted on")
+    for vocabulary in ("tasks", "workers", "classes"):
+        if not getattr(result, vocabulary).equals(getattr(annotations, vocabulary)):
+            raise DataError(
+                f"the result and the annotations have different {vocabulary}; pass the annotations of the fit"
+            )
     method = _method(result)
-    known = as_gold(gold, annotations)
-    if known is not None and len(known.known) and "gold" not in registry.card(result.method).needs:
-        return calibrated(method, result, annotations, known, Run(prior=as_prior(prior, annotations)))
+    gold_labels = as_gold(gold, annotations)
+    if gold_labels is not None and len(gold_labels.tasks) and "gold" not in registry.card(result.method).needs:
+        return calibrated(method, result, annotations, gold_labels, Run(prior=as_prior(prior, annotations)))
     temperature = _from_held_out(method, annotations, gold, prior)
     mask = result.gold
-    if known is not None and len(known.known):  # what was learnt from gold is not to be judged by it
-        mask = known.mask if mask is None else known.mask | mask
+    if gold_labels is not None and len(gold_labels.tasks):  # tasks used for learning must not be used for evaluation
+        mask = gold_labels.mask if mask is None else gold_labels.mask | mask
     extra = {**result.extra, "temperature": temperature}
     assert isinstance(result.estimate, ClassPosterior)
     estimate = replace(result.estimate, posterior=soften(result.posterior, temperature))
@@ -72,32 +86,34 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
 
 
 def _method(result: Result) -> Aggregator:
-    """The method of a result; where it chose a model, that model: the choice is not made again."""
+    """Return the method of a result or, if it chose a model, that model, so that the choice is not repeated."""
     chosen = result.extra.get("chosen")
     if chosen is not None:
         return variant(str(chosen), int(result.params.get("seed", 0)))
-    found: Aggregator = registry.method(result.method, **result.params)
-    return found
+    method: Aggregator = registry.method(result.method, **result.params)
+    return method
 
 
 def _from_held_out(method: Aggregator, annotations: Annotations, gold: Any, prior: Any) -> float:
     parts: list[tuple[F8, F8, F8]] = []
-    for kept, out in splits(annotations, seed=method.seed, enough=ENOUGH):
-        votes = annotations.take(kept)
+    for train, held_out in splits(annotations, seed=method.seed, enough=ENOUGH):
+        votes = annotations.take(train)
         posterior = _again(method, votes, gold, prior)
-        said = np.empty((len(out), annotations.n_classes))
-        for rows, block in readings(votes, posterior, annotations.worker[out], annotations.label[out]):
-            said[rows] = block
-        weight = np.ones(len(out)) if annotations.weight is None else annotations.weight[out]
-        parts.append((posterior[annotations.task[out]], said, weight))
+        label_probability = np.empty((len(held_out), annotations.n_classes))
+        for rows, block in label_likelihoods(
+            votes, posterior, annotations.worker[held_out], annotations.label[held_out]
+        ):
+            label_probability[rows] = block
+        weight = np.ones(len(held_out)) if annotations.weight is None else annotations.weight[held_out]
+        parts.append((posterior[annotations.task[held_out]], label_probability, weight))
     if not parts:
         raise DataError("no task has labels of two workers, so confidence cannot be calibrated; give gold labels")
-    posterior, said, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return best_temperature(posterior, said, weight, lowest=LOWEST)
+    posterior, label_probability, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return best_temperature(posterior, label_probability, weight, lowest=LOWEST)
 
 
 def _again(method: Aggregator, annotations: Annotations, gold: Any, prior: Any) -> F8:
-    """Another fit, silent: what is to be said of these annotations was said by the first."""
+    """Fit again without warnings, which were given by the first fit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)
         return method.fit(annotations, gold=gold, prior=prior).posterior

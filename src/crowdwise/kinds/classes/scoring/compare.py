@@ -1,7 +1,8 @@
-"""Many methods side by side on the same annotations, with the truth or without."""
+"""Comparison of many methods on the same annotations, with or without truth."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,28 +21,37 @@ from ....evaluation.scores import Table
 from ....io.csv.folder import write_tables
 from ..annotations import Annotations
 from ..methods.gold import Gold, as_gold
-from ..methods.needs import wide
-from . import contest as compare_shown
-from .contest import Contest, Entry, Watch, run_all
+from ..methods.requirements import is_wide
+from .method_runs import ComparisonInputs, MethodRun, ProgressCallback, run_all
 
 F8 = npt.NDArray[np.float64]
 
+# Largest number of methods whose pairwise agreement is printed.
+_FEW = 8
+LEGEND = (
+    "conf.: mean confidence; agrees: mean share of labels shared with the other methods; held-out: mean "
+    "log-likelihood of held-out annotations; differ: share of pairs of methods that differ"
+)
 FILES = ("methods.csv", "agreement.csv", "tasks.csv")
 NO_FOLDS = "no held-out scores: {classes:,} classes are too many to predict {labels:,} labels by"
-LADDER = ("mae", "kappa")
+ORDINAL_SCORES = ("mae", "kappa")
 SCORES = ("accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece", "mae", "kappa")
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What `compare` found.
+    """Result of `compare`.
 
-    `methods`: one row a method: method, reason (why it could not run, else null), cpu_seconds, iterations, converged,
-    mean_confidence, agreement (mean share of labels shared with the others), held_out (mean log-likelihood of a
-    held-out annotation, nats) with held_out_error; with truth the scores, each with _low and _high of its 95 %
-    interval. `agreement`: the share of equal labels of every two methods that ran. `tasks`: one row a task, the most
-    disputed first: task, n_labels, disagreement (share of pairs of methods that differ), true, and each method's label.
-    `n_gold_left_out`: tasks with a truth that are not scored, because all methods were given it as gold.
+    Attributes:
+        methods: One row per method: method, reason (why it could not run, else null), cpu_seconds, iterations,
+            converged, mean_confidence, agreement (mean share of labels shared with the others), held_out (mean
+            log-likelihood of a held-out annotation, in nats) with held_out_error; given truth, also the scores, with
+            _low and _high of their 95 % intervals.
+        agreement: Share of equal labels of every two methods that ran.
+        tasks: One row per task, the most disputed first: task, n_labels, disagreement (share of pairs of methods that
+            differ), true, and the label of each method.
+        notes: Warnings and remarks.
+        n_gold_left_out: Number of tasks with truth that are not scored because all methods were given it as gold.
     """
 
     methods: pl.DataFrame
@@ -51,25 +61,95 @@ class Comparison:
     n_gold_left_out: int = 0
 
     def disputed(self, limit: int = 10) -> pl.DataFrame:
-        """The tasks on which the methods disagree most, none on which they all agree."""
+        """Return the tasks on which the methods disagree most, without those on which they all agree."""
         return self.tasks.filter(pl.col("disagreement") > 0).head(limit)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """methods.csv, agreement.csv and tasks.csv; never over existing files without `force`."""
+        """Write methods.csv, agreement.csv and tasks.csv; existing files are overwritten only with `force`."""
         tables = (self.methods, self.agreement, self.tasks)
         write_tables(folder, dict(zip(FILES, tables, strict=True)), force=force)
 
     def to_dict(self, limit: int) -> dict[str, Any]:
-        """Plain values, with so many of the most disputed tasks."""
-        return compare_shown.plain(self, limit)
+        """Return plain values, with at most `limit` of the most disputed tasks."""
+        return _plain(self, limit)
 
     def tables(self, limit: int, annotations: Annotations) -> list[Table]:
-        """For people."""
-        return compare_shown.tables(self, limit, annotations)
+        """Return tables for printing, with at most `limit` of the most disputed tasks."""
+        return _tables(self, limit, annotations)
 
     def legend(self) -> str:
-        """What the columns mean."""
-        return compare_shown.LEGEND
+        """Return a description of the columns."""
+        return LEGEND
+
+
+def _plain(comparison: Comparison, limit: int) -> dict[str, Any]:
+    """Return the comparison as plain values."""
+    names = comparison.agreement["method"].to_list()
+    columns = [name for name in comparison.tasks.columns if name not in names]
+    tasks = [
+        {**{name: row[name] for name in columns}, "labels": {name: row[name] for name in names}}
+        for row in comparison.disputed(limit).to_dicts()
+    ]
+    return {
+        "methods": comparison.methods.to_dicts(),
+        "agreement": {row.pop("method"): row for row in comparison.agreement.to_dicts()},
+        "disputed": tasks,
+        "n_gold_left_out": comparison.n_gold_left_out,
+        "notes": list(comparison.notes),
+    }
+
+
+def _tables(comparison: Comparison, limit: int, annotations: Annotations) -> list[Table]:
+    """Tables of the methods (best first), of those that could not run, of agreement, and of disputed tasks."""
+    table = comparison.methods.filter(comparison.methods["reason"].is_null())
+    with_truth = "accuracy" in table.columns
+    if with_truth:
+        table = table.sort("accuracy", "log_loss", descending=[True, False])
+    elif table["held_out"].is_not_null().any():
+        table = table.sort("held_out", descending=True, nulls_last=True)
+    header = ["method", "CPU s", "steps", "conf.", "agrees", "held-out"]
+    header += ["accuracy", "95 % interval", "log-loss", "ECE", "F1"] if with_truth else []
+    out = [Table("", header, [_cells(row, with_truth) for row in table.to_dicts()])]
+    refused = comparison.methods.filter(comparison.methods["reason"].is_not_null())
+    if len(refused):
+        rows = [list(row) for row in refused.select("method", "reason").rows()]
+        out.append(Table("Could not run", ["method", "reason"], rows))
+    if 2 <= len(comparison.agreement) <= _FEW:
+        rows = [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in comparison.agreement.rows()]
+        out.append(Table("Share of equal labels", ["", *comparison.agreement["method"].to_list()], rows))
+    disputes = comparison.disputed(limit)
+    if len(disputes):
+        names = comparison.agreement["method"].to_list()
+        rows = [_dispute(row, names, annotations) for row in disputes.to_dicts()]
+        header = ["task", "differ", *(["true"] if with_truth else []), "votes", "labels by method"]
+        out.append(Table("Most disputed tasks", header, rows))
+    return out
+
+
+def _cells(row: dict[str, Any], with_truth: bool) -> list[str]:
+    agrees, score = row["agreement"], row["held_out"]
+    cells = [row["method"], f"{row['cpu_seconds']:.2f}", str(row["iterations"]), f"{row['mean_confidence']:.3f}"]
+    cells += ["–" if agrees is None else f"{agrees:.3f}"]
+    cells += ["–" if score is None else f"{score:.4f} ± {row['held_out_error']:.4f}"]
+    if with_truth:
+        cells += [f"{row['accuracy']:.4f}", f"{row['accuracy_low']:.4f} – {row['accuracy_high']:.4f}"]
+        cells += [f"{row[name]:.4f}" for name in ("log_loss", "ece", "macro_f1")]
+    return cells
+
+
+def _dispute(row: dict[str, Any], names: list[str], annotations: Annotations) -> list[str]:
+    """Row of one disputed task: its votes, and the methods behind each label, most frequent label first."""
+    task = int((annotations.tasks == row["task"]).arg_max() or 0)
+    votes = annotations.votes[task]
+    ballots = ", ".join(f"{annotations.classes[int(k)]} {votes[k]:g}" for k in (-votes).argsort() if votes[k] > 0)
+    labels = []
+    for label, size in Counter(row[name] for name in names).most_common():
+        members = [name for name in names if row[name] == label]
+        labels.append(
+            f"{label}: " + (", ".join(members) if size <= 3 else f"{', '.join(members[:2])} and {size - 2} more")
+        )
+    truth = [str(row["true"] if row["true"] is not None else "–")] if "true" in row else []
+    return [str(row["task"]), f"{row['disagreement']:.2f}", *truth, ballots, "; ".join(labels)]
 
 
 def compare_classes(
@@ -82,14 +162,21 @@ def compare_classes(
     folds: int = 5,
     resamples: int = 1000,
     jobs: int = 1,
-    watch: Watch | None = None,
+    watch: ProgressCallback | None = None,
 ) -> Comparison:
-    """Run many methods (all by default) on the same annotations and lay them side by side.
+    """Run many methods on the same annotations and compare them.
 
-    A method that cannot run is a row with the reason. `folds` = 0 leaves out the held-out score, which takes up to
-    that many further fits of each method. With `jobs` > 1 the methods run in so many processes, and a script must then
-    call this under `if __name__ == "__main__":`; the answer is the same. `watch(done, of, method)` is called
-    on the way.
+    Args:
+        annotations: The votes.
+        methods: Names of the methods, all by default. A method that cannot run gets a row with the reason.
+        truth: Known labels for scoring.
+        gold: Known labels that are given to the methods.
+        seed: Seed of the methods and of the folds.
+        folds: Folds of the held-out score, which takes up to this many further fits of each method; 0 for none.
+        resamples: Bootstrap resamples for the intervals of the scores.
+        jobs: Number of processes. With more than one, a script must call this under `if __name__ == "__main__":`. The
+            results do not depend on it.
+        watch: Progress callback, called as `watch(done, of, method)`.
 
     >>> import crowdwise as cw
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -101,105 +188,110 @@ def compare_classes(
         registry.card(name)
     if folds == 1 or folds < 0:
         raise ParameterError(f"folds must be 0 (no held-out score) or at least 2, got {folds}")
-    known = as_gold(gold, annotations)  # what is wrong with the gold is wrong for all of them
-    answers = None if truth is None else truth_table(truth)
-    if answers is not None:
-        _check_truth(annotations, answers, known)
-    wanted = 0 if wide(annotations) else folds
-    contest = Contest(
-        annotations, gold, answers, seed, wanted, resamples if answers is not None else 0, methods is None
+    gold_labels = as_gold(gold, annotations)  # an error in the gold concerns all methods
+    truth_labels = None if truth is None else truth_table(truth)
+    if truth_labels is not None:
+        _check_truth(annotations, truth_labels, gold_labels)
+    n_folds = 0 if is_wide(annotations) else folds
+    inputs = ComparisonInputs(
+        annotations, gold, truth_labels, seed, n_folds, resamples if truth_labels is not None else 0, methods is None
     )
-    entries = list(run_all(contest, names, jobs, watch))
-    ran = [entry for entry in entries if entry.labels is not None]
-    if not ran:
-        reasons = list(dict.fromkeys(str(entry.reason) for entry in entries))
+    runs = list(run_all(inputs, names, jobs, watch))
+    completed = [run for run in runs if run.labels is not None]
+    if not completed:
+        reasons = list(dict.fromkeys(str(run.reason) for run in runs))
         raise DataError(reasons[0] if len(reasons) == 1 else "no method could run: " + "; ".join(reasons[:3]))
-    agree = _agreement(ran)
-    found = {entry.method: row for entry, row in zip(ran, agree, strict=True)}
-    notes = tuple(f"{entry.method}: {note}" for entry in entries for note in entry.notes)
-    if wanted < folds:
+    agreement = _agreement(completed)
+    agreement_rows = {run.method: row for run, row in zip(completed, agreement, strict=True)}
+    notes = tuple(f"{run.method}: {note}" for run in runs for note in run.notes)
+    if n_folds < folds:
         notes += (NO_FOLDS.format(classes=annotations.n_classes, labels=len(annotations)),)
     return Comparison(
-        methods=pl.DataFrame([_row(entry, found.get(entry.method)) for entry in entries], infer_schema_length=None),
-        agreement=pl.DataFrame({"method": list(found), **{e.method: agree[:, j] for j, e in enumerate(ran)}}),
-        tasks=_tasks(annotations, ran, answers),
-        notes=notes + _about_the_default(ran, registry.default_method(annotations)),
-        n_gold_left_out=max((entry.scores.n_gold_left_out for entry in ran if entry.scores is not None), default=0),
+        methods=pl.DataFrame([_row(run, agreement_rows.get(run.method)) for run in runs], infer_schema_length=None),
+        agreement=pl.DataFrame(
+            {"method": list(agreement_rows), **{e.method: agreement[:, j] for j, e in enumerate(completed)}}
+        ),
+        tasks=_task_table(annotations, completed, truth_labels),
+        notes=notes + _default_note(completed, registry.default_method(annotations)),
+        n_gold_left_out=max((run.scores.n_gold_left_out for run in completed if run.scores is not None), default=0),
     )
 
 
 def _suitable(annotations: Annotations) -> list[str]:
-    """All methods for classes; those that need an order or links only where there are such."""
-    lacks = {"order"} if annotations.answers.order is None else set()
-    lacks |= {"links"} if annotations.links is None else set()
-    return [name for name in registry.names() if not lacks & registry.card(name).needs]
+    """Names of all methods for classes, without those that need an order or links if there are none."""
+    missing = {"order"} if annotations.answers.order is None else set()
+    missing |= {"links"} if annotations.links is None else set()
+    return [name for name in registry.names() if not missing & registry.card(name).needs]
 
 
-def _check_truth(annotations: Annotations, answers: pl.DataFrame, gold: Gold | None) -> None:
-    """Raise unless some task has a truth that no method was told."""
-    at, here = lookup(annotations.tasks, answers["task"])
-    if not here.any():
-        raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
-    if gold is not None and gold.mask[at[here]].all():
-        raise DataError(ALL_GOLD.format(n=int(here.sum())))
+def _check_truth(annotations: Annotations, truth_labels: pl.DataFrame, gold: Gold | None) -> None:
+    """Raise unless some task with truth is not gold."""
+    at, has_task = lookup(annotations.tasks, truth_labels["task"])
+    if not has_task.any():
+        raise DataError("none of the tasks in the truth is in the annotations; do the task ids match?")
+    if gold is not None and gold.mask[at[has_task]].all():
+        raise DataError(ALL_GOLD.format(n=int(has_task.sum())))
 
 
-def _row(entry: Entry, agree: F8 | None) -> dict[str, Any]:
-    others = None if agree is None or len(agree) == 1 else float((agree.sum() - 1) / (len(agree) - 1))
-    ran = entry.reason is None
+def _row(run: MethodRun, shares: F8 | None) -> dict[str, Any]:
+    mean_agreement = None if shares is None or len(shares) == 1 else float((shares.sum() - 1) / (len(shares) - 1))
+    has_run = run.reason is None
     row: dict[str, Any] = {
-        "method": entry.method,
-        "reason": entry.reason,
-        "cpu_seconds": entry.cpu_seconds if ran else None,
-        "iterations": entry.iterations if ran else None,
-        "converged": entry.converged if ran else None,
-        "mean_confidence": entry.mean_confidence if ran else None,
-        "agreement": others,
-        "held_out": entry.held_out,
-        "held_out_error": entry.held_out_error,
+        "method": run.method,
+        "reason": run.reason,
+        "cpu_seconds": run.cpu_seconds if has_run else None,
+        "iterations": run.iterations if has_run else None,
+        "converged": run.converged if has_run else None,
+        "mean_confidence": run.mean_confidence if has_run else None,
+        "agreement": mean_agreement,
+        "held_out": run.held_out,
+        "held_out_error": run.held_out_error,
     }
-    if entry.scores is not None:
-        row["n"] = entry.scores.n
-        for name in (each for each in SCORES if getattr(entry.scores, each) is not None or each not in LADDER):
-            low, high = entry.scores.intervals.get(name, (None, None))
-            row |= {name: getattr(entry.scores, name), f"{name}_low": low, f"{name}_high": high}
+    if run.scores is not None:
+        row["n"] = run.scores.n
+        for name in SCORES:
+            score = getattr(run.scores, name)
+            if score is not None or name not in ORDINAL_SCORES:
+                low, high = run.scores.intervals.get(name, (None, None))
+                row |= {name: score, f"{name}_low": low, f"{name}_high": high}
     return row
 
 
-def _about_the_default(ran: list[Entry], default: str) -> tuple[str, ...]:
-    """Why the method that is recommended may stand low by the held-out score."""
-    scores = {entry.method: entry.held_out for entry in ran if entry.held_out is not None}
-    own = scores.get(default)
-    better = 0 if own is None else sum(score > own for score in scores.values())
+def _default_note(runs: list[MethodRun], default_method: str) -> tuple[str, ...]:
+    """Explain why the default method may rank low by the held-out score."""
+    scores = {run.method: run.held_out for run in runs if run.held_out is not None}
+    default_score = scores.get(default_method)
+    better = 0 if default_score is None else sum(score > default_score for score in scores.values())
     if not better:
         return ()
     return (
-        f"{default}, the default, is number {better + 1} of {len(scores)} by held-out score. The score asks "
-        "how well a method predicts what workers say, which favours one sharp model; an average of several is less "
-        "sharp on purpose, so that its confidence holds where a single model would be wrong. On sets with known truth "
-        "this pays; --truth with some true labels shows what holds here",
+        f"{default_method}, the default, is number {better + 1} of {len(scores)} by held-out score. The score measures "
+        "how well a method predicts the workers' labels, which favours a single sharp model; an average of several is "
+        "deliberately less sharp, so that its confidence is right where a single model would be wrong. This pays off "
+        "on data with known truth; use --truth with some true labels to measure it on these data",
     )
 
 
-def _agreement(ran: list[Entry]) -> F8:
-    """Share of equal labels of every two methods: one that stands alone is very good or has lost its way."""
-    labels = np.stack([np.asarray(entry.labels) for entry in ran])
-    return np.array([(labels == own).mean(axis=1) for own in labels])
+def _agreement(runs: list[MethodRun]) -> F8:
+    """Share of equal labels of every two methods."""
+    labels = np.stack([np.asarray(run.labels) for run in runs])
+    return np.array([(labels == method_labels).mean(axis=1) for method_labels in labels])
 
 
-def _tasks(annotations: Annotations, ran: list[Entry], answers: pl.DataFrame | None) -> pl.DataFrame:
-    labels = np.stack([np.asarray(entry.labels) for entry in ran], axis=1)  # task, method
+def _task_table(annotations: Annotations, runs: list[MethodRun], truth_labels: pl.DataFrame | None) -> pl.DataFrame:
+    labels = np.stack([np.asarray(run.labels) for run in runs], axis=1)  # task, method
     n, m = labels.shape
-    same = np.zeros(n)  # pairs of methods that agree, each with itself too; no table of classes, who may be thousands
-    for own in labels.T:
-        same += (labels == own[:, None]).sum(axis=1)
+    # Ordered pairs of methods that agree, including a method with itself; a table of classes might be too large.
+    same = np.zeros(n)
+    for method_labels in labels.T:
+        same += (labels == method_labels[:, None]).sum(axis=1)
     differ = (m * m - same) / max(m * (m - 1), 1)
     table = pl.DataFrame({"task": annotations.tasks, "n_labels": annotations.labels_per_task, "disagreement": differ})
-    if answers is not None:
-        at, known = lookup(annotations.tasks, answers["task"])
-        true = np.full(n, len(answers), dtype=np.int64)
-        true[at[known]] = np.flatnonzero(known)
-        shown = pl.concat([answers["label"], pl.Series("label", [None], dtype=answers["label"].dtype)])
-        table = table.with_columns(shown.gather(true).alias("true"))
-    columns = [annotations.classes.gather(labels[:, j]).alias(entry.method) for j, entry in enumerate(ran)]
+    if truth_labels is not None:
+        at, has_task = lookup(annotations.tasks, truth_labels["task"])
+        true = np.full(n, len(truth_labels), dtype=np.int64)
+        true[at[has_task]] = np.flatnonzero(has_task)
+        truth_values = pl.concat([truth_labels["label"], pl.Series("label", [None], dtype=truth_labels["label"].dtype)])
+        table = table.with_columns(truth_values.gather(true).alias("true"))
+    columns = [annotations.classes.gather(labels[:, j]).alias(run.method) for j, run in enumerate(runs)]
     return table.with_columns(columns).sort("disagreement", descending=True, maintain_order=True)

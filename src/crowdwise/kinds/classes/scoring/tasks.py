@@ -1,8 +1,4 @@
-"""Which labels are doubtful, and what would settle them? Contested tasks, gold that the crowd contradicts, and classes
-taken for each other.
-
-Tasks are the other half of the data than workers, so this is a module beside the room `workers`.
-"""
+"""Uncertain labels and what they need: contested tasks, gold that the crowd contradicts, and confused classes."""
 
 from __future__ import annotations
 
@@ -19,31 +15,50 @@ from ....core.result import Result
 from ....stats.ties import TOLERANCE
 from ..annotations import Annotations
 from ..methods.gold import as_gold
-from .needs import EXPERT, FEWEST, MOST, RIDDLE, SAFE, TIMES, VOTE, Needs, needs
+from .recommendations import (
+    AMBIGUOUS,
+    EVIDENCE_RATIO,
+    EXPERT,
+    MAX_VOTES,
+    MIN_LABELS,
+    SAFE,
+    VOTE,
+    Recommendations,
+    recommend,
+)
 
 F8 = npt.NDArray[np.float64]
 
-# What to do with a task, in the order in which to do it; nothing comes last.
+# Recommended actions in order of priority; the last is none.
 TODO = ("vote", "expert", "look", "")
-# Workers whose skill lies this far below the crowd's, on average, are weak.
+# Workers are weak if their mean skill is this far below the crowd's.
 WEAK = 0.08
-OUTVOTED = "more votes say otherwise, but of workers who are less often right"
+OUTVOTED = "another label has more votes, but from less accurate workers"
 
 
 def contested(
-    annotations: Annotations, result: Result, others: Sequence[Result] = (), need: Needs | None = None
+    annotations: Annotations,
+    result: Result,
+    others: Sequence[Result] = (),
+    recommendations: Recommendations | None = None,
 ) -> pl.DataFrame:
-    """One row a task, what to do first on top.
+    """List all tasks with what their labels need, most urgent first.
 
-    task, label, confidence, second (the runner-up), margin (between the two), entropy (nats), n_labels, n_agree (labels
-    that say so), difficulty (by the method where it has one, else the share of labels that differ), disagreeing (how
-    many of the `others`, results of other methods on the same tasks, have another label), todo, votes (how many more to
-    ask for), gain (what these add to the probability that the label is right), why (in words; empty when nothing is to
-    be done).
+    Args:
+        annotations: The votes.
+        result: A result fitted on these votes.
+        others: Results of other methods on the same votes.
+        recommendations: Recommendations for the result, if they are computed already.
 
-    `todo` is "vote" where more votes are worth asking for, those first that gain most per vote; "expert" where they are
-    not and the label is in doubt (see `needs`; `need` where it is known already), the most doubtful first; "look" at
-    another label that other methods or most of the votes contradict; else empty.
+    Returns:
+        A table with one row per task: task, label, confidence, second (the runner-up), margin (between the two),
+        entropy (nats), n_labels, n_agree (labels equal to the estimate), difficulty (by the method if it has one, else
+        the share of labels that differ), disagreeing (number of `others` with another label), todo, votes (how many
+        more to ask for), gain (what these add to the probability that the label is right), why (the reason in words).
+
+        `todo` is "vote" if more votes are recommended, ordered by gain per vote; "expert" if they are not and the label
+        is in doubt, most uncertain first; "look" at other labels that other methods or most of the votes contradict;
+        else empty.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> import crowdwise as cw
@@ -62,9 +77,9 @@ def contested(
     n = annotations.labels_per_task
     differ = np.where(n > 0, 1 - agree / np.maximum(n, 1), np.nan)
     against = np.sum([other.labels != result.labels for other in others], axis=0) if others else np.zeros(len(n))
-    need = needs(annotations, result) if need is None else need
+    recommendations = recommend(annotations, result) if recommendations is None else recommendations
     outvoted = annotations.votes.max(axis=1, initial=0.0) > annotations.votes[np.arange(len(n)), result.labels]
-    todo = _todo(need, outvoted, np.asarray(against))
+    action = _todo(recommendations, outvoted, np.asarray(against))
     table = pl.DataFrame(
         {
             "task": result.tasks,
@@ -79,38 +94,53 @@ def contested(
             "n_agree": agree,
             "difficulty": pl.Series(differ if result.difficulty is None else result.difficulty).fill_nan(None),
             "disagreeing": np.asarray(against, dtype=np.int64),
-            "todo": np.array(TODO)[todo],
-            "votes": pl.Series(np.where(todo == 0, need.votes, np.nan)).fill_nan(None).cast(pl.Int64),
-            "gain": pl.Series(np.where(todo == 0, need.expected, np.nan)).fill_nan(None),
+            "todo": np.array(TODO)[action],
+            "votes": pl.Series(np.where(action == 0, recommendations.votes, np.nan)).fill_nan(None).cast(pl.Int64),
+            "gain": pl.Series(np.where(action == 0, recommendations.expected, np.nan)).fill_nan(None),
         }
     )
-    table = table.with_columns(_why(table, need, _weakness(annotations, result), outvoted, len(others)))
-    gain = np.where(todo == 0, need.expected / np.maximum(need.votes, 1.0), 1 - result.confidence)
+    table = table.with_columns(_why(table, recommendations, _weakness(annotations, result), outvoted, len(others)))
+    gain = np.where(
+        action == 0, recommendations.expected / np.maximum(recommendations.votes, 1.0), 1 - result.confidence
+    )
     gain = np.where(n > 0, gain, 2.0)  # tasks without a label come first
-    rank = np.lexsort((np.arange(len(n)), -result.entropy, -np.asarray(against), np.where(todo < 2, -gain, 0.0), todo))
+    rank = np.lexsort(
+        (np.arange(len(n)), -result.entropy, -np.asarray(against), np.where(action < 2, -gain, 0.0), action)
+    )
     return table.select(pl.all().gather(rank))
 
 
-def _todo(need: Needs, outvoted: npt.NDArray[np.bool_], against: F8) -> npt.NDArray[np.int64]:
-    """Which of TODO each task is."""
-    return np.select([need.kind == VOTE, need.kind == EXPERT, (against > 0) | outvoted], [0, 1, 2], 3)
+def _todo(recommendations: Recommendations, outvoted: npt.NDArray[np.bool_], against: F8) -> npt.NDArray[np.int64]:
+    """Index into TODO for each task."""
+    return np.select(
+        [recommendations.kind == VOTE, recommendations.kind == EXPERT, (against > 0) | outvoted], [0, 1, 2], 3
+    )
 
 
 def _weakness(annotations: Annotations, result: Result) -> F8:
-    """How far the mean skill of a task's workers lies below the crowd's."""
-    own = result.skill[annotations.worker]
-    mean = np.bincount(annotations.task, weights=own, minlength=annotations.n_tasks)
-    return float(own.mean() if len(own) else 0.0) - mean / np.maximum(annotations.labels_per_task, 1)
+    """Difference between the crowd's mean skill and the mean skill of the task's workers."""
+    skill = result.skill[annotations.worker]
+    mean = np.bincount(annotations.task, weights=skill, minlength=annotations.n_tasks)
+    return float(skill.mean() if len(skill) else 0.0) - mean / np.maximum(annotations.labels_per_task, 1)
 
 
-def _why(table: pl.DataFrame, need: Needs, weakness: F8, outvoted: npt.NDArray[np.bool_], n_others: int) -> pl.Series:
-    """One short reason a task: what its numbers do not say. Empty where the label is safe."""
-    more = {"everybody": need.everybody & ~need.stuck, "usual": need.usual, "settled": need.settled,
-            "riddle": need.riddle, "weakness": weakness, "outvoted": outvoted, "settles": need.settles,
-            "most": need.gain[:, -1]}  # fmt: skip
-    odd = table.with_columns(**{name: pl.Series(v) for name, v in more.items()}).with_row_index("at")
+def _why(
+    table: pl.DataFrame, recommendations: Recommendations, weakness: F8, outvoted: npt.NDArray[np.bool_], n_others: int
+) -> pl.Series:
+    """One short reason per task, empty if there is nothing to do."""
+    details = {
+        "all_answered": recommendations.all_answered & ~recommendations.is_stuck,
+        "typical_votes": recommendations.typical_votes,
+        "evidence_ratio": recommendations.evidence_ratio,
+        "p_ambiguous": recommendations.p_ambiguous,
+        "weakness": weakness,
+        "outvoted": outvoted,
+        "reaches_level": recommendations.reaches_level,
+        "max_gain": recommendations.gain[:, -1],
+    }
+    rows = table.with_columns(**{name: pl.Series(v) for name, v in details.items()}).with_row_index("at")
     out = np.full(len(table), "", dtype=object)
-    for row in odd.filter(pl.col("todo") != "").to_dicts():
+    for row in rows.filter(pl.col("todo") != "").to_dicts():
         out[row["at"]] = _reason(row, n_others)
     return pl.Series("why", out.tolist(), dtype=pl.String)
 
@@ -120,63 +150,71 @@ def _reason(row: dict[str, Any], n_others: int) -> str:
         return "nobody has labelled it"
     if row["todo"] == "vote":
         return f"{_cause(row)}; {_promise(row)}"
-    if row["todo"] == "expert" and row["riddle"] >= RIDDLE and row["n_labels"] >= FEWEST:
-        return f"its labels look like a toss between {row['label']!r} and {row['second']!r}"
-    if row["todo"] == "expert" and row["settled"] >= TIMES and row["n_labels"] >= FEWEST:
-        return f"still open after {row['n_labels']} labels, where {max(row['usual'], 1):.0f} or so usually do"
-    if row["todo"] == "expert" and row["everybody"]:
-        return "everybody has answered it"
-    if row["todo"] == "expert" and row["usual"] > MOST:
-        return f"this crowd hardly tells {row['label']!r} from {row['second']!r}"
+    if row["todo"] == "expert" and row["p_ambiguous"] >= AMBIGUOUS and row["n_labels"] >= MIN_LABELS:
+        return f"its labels look like a coin toss between {row['label']!r} and {row['second']!r}"
+    if row["todo"] == "expert" and row["evidence_ratio"] >= EVIDENCE_RATIO and row["n_labels"] >= MIN_LABELS:
+        typical = max(row["typical_votes"], 1)
+        return f"still undecided after {row['n_labels']} labels (about {typical:.0f} usually suffice)"
+    if row["todo"] == "expert" and row["all_answered"]:
+        return "every worker has answered it"
+    if row["todo"] == "expert" and row["typical_votes"] > MAX_VOTES:
+        return f"this crowd hardly distinguishes {row['label']!r} from {row['second']!r}"
     if row["todo"] == "expert":
-        return f"{MOST} more votes would raise the probability that it is right by {row['most']:.2f} only"
+        return f"{MAX_VOTES} more votes would raise the probability that it is right by only {row['max_gain']:.2f}"
     if row["disagreeing"]:
-        return f"{row['disagreeing']} of {n_others} other methods say otherwise"
+        return f"{row['disagreeing']} of {n_others} other methods disagree"
     return OUTVOTED
 
 
 def _promise(row: dict[str, Any]) -> str:
-    """What the votes that a task needs bring; "settle" only where the forecast reaches the level of settled labels."""
+    """Describe the gain by the recommended votes; "settle" only if the forecast reaches the level of settled labels."""
     votes = f"{row['votes']} more vote{'s' * (row['votes'] > 1)}"
-    if row["settles"]:
+    if row["reaches_level"]:
         return f"{votes} may settle it"
     return f"{votes} should raise the probability that it is right by {row['gain']:.2f}"
 
 
 def _cause(row: dict[str, Any]) -> str:
-    """Why a task is in doubt on which more votes are worth asking for."""
-    if row["n_labels"] < row["usual"]:
-        return f"few labels: {row['n_labels']}, where {math.ceil(row['usual'])} or so usually do"
+    """Describe why a task that is worth more votes is uncertain."""
+    if row["n_labels"] < row["typical_votes"]:
+        return f"few labels: {row['n_labels']} (about {math.ceil(row['typical_votes'])} usually suffice)"
     if row["weakness"] > WEAK:
-        return "labelled by workers who are less often right than most"
+        return "labelled by workers of below-average accuracy"
     if row["outvoted"]:
         return OUTVOTED
     if row["margin"] <= TOLERANCE:
         return "a tie"
-    return "workers who are usually right disagree"
+    return "accurate workers disagree"
 
 
 def suspected_gold(annotations: Annotations, result: Result, gold: Any, threshold: float = 0.1) -> pl.DataFrame:
-    """Gold labels that the crowd contradicts, the least believable first.
+    """Find gold labels that the crowd contradicts.
 
-    task, gold, label (what the crowd says), p_gold (its probability of the gold label), n_labels, n_agree (labels that
-    say the gold label). `result` must have been fitted *without* this gold, or the crowd repeats what it was told.
+    Args:
+        annotations: The votes.
+        result: A result fitted *without* this gold; otherwise it just reproduces the gold.
+        gold: The gold labels to check.
+        threshold: Report gold labels with a lower probability.
+
+    Returns:
+        A table with the least probable gold first: task, gold, label (by the crowd), p_gold (probability of the gold
+        label), n_labels, n_agree (number of labels equal to gold).
     """
     _check(annotations, result, ())
-    known = as_gold(gold, annotations)
-    empty = known is None or not len(known.known)
-    at = np.empty(0, dtype=np.int64) if known is None or empty else known.known
-    true = np.empty(0, dtype=np.int32) if known is None else known.label[at]
+    gold_labels = as_gold(gold, annotations)
+    empty = gold_labels is None or not len(gold_labels.tasks)
+    at = np.empty(0, dtype=np.int64) if gold_labels is None or empty else gold_labels.tasks
+    true = np.empty(0, dtype=np.int32) if gold_labels is None else gold_labels.label[at]
     p = result.posterior[at, true]
-    odd = np.flatnonzero(p < threshold)
-    odd = odd[np.argsort(p[odd], kind="stable")]
-    at, true = at[odd], true[odd]
+    suspects = np.flatnonzero(p < threshold)
+    suspects = suspects[np.argsort(p[suspects], kind="stable")]
+    at, true = at[suspects], true[suspects]
     return pl.DataFrame(
         {
             "task": annotations.tasks.gather(at),
             "gold": annotations.classes.gather(true),
             "label": annotations.classes.gather(result.labels[at]),
-            "p_gold": p[odd],
+            "p_gold": p[suspects],
             "n_labels": annotations.labels_per_task[at],
             "n_agree": annotations.votes[at, true],
         }
@@ -184,10 +222,16 @@ def suspected_gold(annotations: Annotations, result: Result, gold: Any, threshol
 
 
 def confused_classes(annotations: Annotations, result: Result) -> pl.DataFrame:
-    """Pairs of classes that workers take for each other, the most confused first.
+    """Find pairs of classes that workers confuse.
 
-    first, second, first_as_second (share of the labels of tasks that are `first` which say `second`), second_as_first,
-    n (expected number of such labels, both ways), ambiguous (tasks on which the posterior is torn between the two).
+    Args:
+        annotations: The votes.
+        result: A result fitted on these votes.
+
+    Returns:
+        A table with the most confused pair first: first, second, first_as_second (share of `second` among the labels
+        of tasks that are `first`), second_as_first, n (expected number of such labels in both directions), ambiguous
+        (number of uncertain tasks with these two as the most probable classes).
     """
     _check(annotations, result, ())
     k = annotations.n_classes
@@ -196,9 +240,13 @@ def confused_classes(annotations: Annotations, result: Result) -> pl.DataFrame:
         table[true] = np.bincount(annotations.label, weights=result.posterior[annotations.task, true], minlength=k)
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)
     top = np.sort(np.argsort(-result.posterior, axis=1, kind="stable")[:, :2], axis=1)
-    torn = result.confidence < SAFE
+    is_uncertain = result.confidence < SAFE
     first, second = np.triu_indices(k, 1)
-    pair = np.bincount(top[torn] @ np.array([k, 1]), minlength=k * k) if k > 1 and torn.any() else np.zeros(k * k)
+    pair = (
+        np.bincount(top[is_uncertain] @ np.array([k, 1]), minlength=k * k)
+        if k > 1 and is_uncertain.any()
+        else np.zeros(k * k)
+    )
     n = table[first, second] + table[second, first]
     order = np.argsort(-n, kind="stable")
     first, second = first[order], second[order]
@@ -215,6 +263,6 @@ def confused_classes(annotations: Annotations, result: Result) -> pl.DataFrame:
 
 
 def _check(annotations: Annotations, result: Result, others: Sequence[Result]) -> None:
-    for each in (result, *others):
-        if len(each.tasks) != annotations.n_tasks or len(each.classes) != annotations.n_classes:
-            raise DataError(f"the result of {each.method} is of other annotations; fit it on these votes")
+    for result_ in (result, *others):
+        if len(result_.tasks) != annotations.n_tasks or len(result_.classes) != annotations.n_classes:
+            raise DataError(f"the result of {result_.method} belongs to other annotations; fit it on these votes")

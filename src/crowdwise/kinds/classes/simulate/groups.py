@@ -1,7 +1,7 @@
-"""Groups of workers who answer for themselves: each gives one confusion matrix per worker.
+"""Groups of simulated workers. Each group draws one confusion matrix per worker.
 
-A worker of true confusion A answers a task of class k with class l with probability A[k, l], independently of
-everybody else given the truth. Those who do not mean well, and those who look at one another, are in attacks.py.
+A worker with confusion matrix A answers a task of class k with class l with probability A[k, l], independently of all
+other workers given the truth. Copiers and colluders, at the end of this module, depend on other workers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def in_order(low: float, high: float) -> None:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a group must know to draw its workers: the classes, how often each occurs, and the dice."""
+    """What a group needs to draw its workers: number of classes, class frequencies and the random generator."""
 
     n_classes: int
     class_prior: F8
@@ -38,7 +38,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Group(ABC):
-    """`n` workers of one sort; `confusion` draws how each of them answers when left alone."""
+    """`n` workers of one sort; `confusion` draws how each of them answers independently."""
 
     n: Count
     kind: ClassVar[str]
@@ -52,7 +52,7 @@ class Group(ABC):
         return
 
     def kinds(self) -> list[str]:
-        """What each worker is called in the table of workers."""
+        """The kind of each worker in the table of workers."""
         return [self.kind] * self.n
 
     @abstractmethod
@@ -70,18 +70,18 @@ class OneCoin(Group):
     kind: ClassVar[str] = "one_coin"
 
     def check(self) -> None:
-        """From low to high."""
+        """Check that low <= high."""
         in_order(self.low, self.high)
 
     def confusion(self, setting: Setting) -> F8:
-        """The same accuracy whatever the class, errors evenly spread."""
+        """The same accuracy for all classes, errors spread evenly."""
         share = setting.rng.random(self.n) if self.beta is None else setting.rng.beta(*self.beta, size=self.n)
         return coins(self.low + (self.high - self.low) * share, setting.n_classes)
 
 
 @dataclass(frozen=True)
 class TwoCoin(Group):
-    """Two classes; sensitivity (class 1 seen as 1) and specificity (class 0 seen as 0), uniform in their ranges."""
+    """Two classes; sensitivity (class 1 labelled 1) and specificity (class 0 labelled 0), uniform in their ranges."""
 
     sensitivity: Range = (0.6, 0.9)
     specificity: Range = (0.6, 0.9)
@@ -91,7 +91,7 @@ class TwoCoin(Group):
         """One coin for each of the two classes."""
         if setting.n_classes != 2:
             raise ParameterError(
-                f"TwoCoin knows two classes, got setting.n_classes={setting.n_classes}; use ClassCoins for more"
+                f"TwoCoin is for two classes, got setting.n_classes={setting.n_classes}; use ClassCoins for more"
             )
         sides = [
             setting.rng.uniform(*self.specificity, size=self.n),
@@ -109,11 +109,11 @@ class ClassCoins(Group):
     kind: ClassVar[str] = "class_coins"
 
     def check(self) -> None:
-        """From low to high."""
+        """Check that low <= high."""
         in_order(self.low, self.high)
 
     def confusion(self, setting: Setting) -> F8:
-        """Errors of each class evenly spread."""
+        """Errors of each class spread evenly."""
         return coins(setting.rng.uniform(self.low, self.high, size=(self.n, setting.n_classes)), setting.n_classes)
 
 
@@ -126,7 +126,7 @@ class DirichletConfusion(Group):
     kind: ClassVar[str] = "dirichlet"
 
     def confusion(self, setting: Setting) -> F8:
-        """Rows of their own, so that some workers mistake some classes more than others."""
+        """Independent rows, so that workers differ in the classes that they mistake."""
         alpha = np.full((setting.n_classes, setting.n_classes), self.off) + (self.diagonal - self.off) * np.eye(
             setting.n_classes
         )
@@ -135,7 +135,7 @@ class DirichletConfusion(Group):
 
 @dataclass(frozen=True)
 class HammerSpammer(Group):
-    """round(n · hammer_share) hammers, right with probability `accuracy`; the rest are spammers, who guess."""
+    """round(n · hammer_share) hammers, right with probability `accuracy`; all others are spammers, who guess."""
 
     hammer_share: Share = 0.5
     accuracy: Share = 0.95
@@ -147,7 +147,7 @@ class HammerSpammer(Group):
         return ["hammer"] * hammers + ["spammer"] * (self.n - hammers)
 
     def confusion(self, setting: Setting) -> F8:
-        """Nothing is drawn: two sorts of workers."""
+        """Fixed matrices of the two sorts of workers."""
         hammer = np.array([kind == "hammer" for kind in self.kinds()])
         return coins(np.where(hammer, self.accuracy, 1 / setting.n_classes), setting.n_classes)
 
@@ -162,21 +162,23 @@ class PairwiseFlipper(Group):
     def confusion(self, setting: Setting) -> F8:
         """Row k holds p at k and 1 - p at one other class."""
         out = np.tile(self.p * np.eye(setting.n_classes), (self.n, 1, 1))
-        own = np.arange(setting.n_classes)
-        other = (own + setting.rng.integers(1, setting.n_classes, size=(self.n, setting.n_classes))) % setting.n_classes
-        out[np.arange(self.n)[:, None], own, other] = 1 - self.p
+        class_ = np.arange(setting.n_classes)
+        other = (
+            class_ + setting.rng.integers(1, setting.n_classes, size=(self.n, setting.n_classes))
+        ) % setting.n_classes
+        out[np.arange(self.n)[:, None], class_, other] = 1 - self.p
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class Given(Group):
-    """Workers of known confusions: `matrices` holds one [true, observed] matrix for each of the `n`."""
+    """Workers with given confusion matrices: `matrices` holds one [true, observed] matrix per worker."""
 
     matrices: Annotated[Any, Note("matrices worker, true, observed")] = ()
     kind: ClassVar[str] = "given"
 
     def check(self) -> None:
-        """Rows are probabilities that sum to one."""
+        """Check the shape, and that rows are probabilities that sum to one."""
         table = np.asarray(self.matrices, dtype=np.float64)
         if table.ndim != 3 or table.shape[0] != self.n or table.shape[1] != table.shape[2]:
             raise ParameterError(f"matrices must have shape ({self.n}, classes, classes), got {table.shape}")
@@ -188,21 +190,21 @@ class Given(Group):
         table = np.array(self.matrices, dtype=np.float64)
         if table.shape[1] != setting.n_classes:
             raise ParameterError(
-                f"matrices know {table.shape[1]} classes but n_classes is {setting.n_classes}; make them agree"
+                f"matrices have {table.shape[1]} classes but n_classes is {setting.n_classes}; make them agree"
             )
         return table
 
 
 # ----------------------------------------------------------------
-# Workers who do not look at the task, mean harm, or listen to one another.
-# Constants, guessers and adversaries are wrong on their own account. A copier hands in another worker's answers; the
-# members of a ring of colluders agree on a wrong answer for each task. `confusion` says how they answer when left to
-# themselves, `marginal` what a single one of them looks like from outside.
+# Workers who ignore the task, attack, or depend on one another.
+# Constants, guessers and adversaries answer independently. A copier gives another worker's answers; the members of a
+# ring of colluders agree on a wrong answer for each task. `confusion` is how they would answer independently,
+# `marginal` the confusion matrix of a single one of them as seen from outside.
 
 
 @dataclass(frozen=True)
 class Constant(Group):
-    """Says one class whatever the task: class number `label`, or one drawn for each worker."""
+    """Always gives one class: class number `label`, or one drawn for each worker."""
 
     label: Whole | None = None
     kind: ClassVar[str] = "constant"
@@ -211,15 +213,15 @@ class Constant(Group):
         """One column of ones."""
         if self.label is not None and self.label >= setting.n_classes:
             raise ParameterError(f"label must be a class number from 0 to {setting.n_classes - 1}, got {self.label!r}")
-        said = (
+        label = (
             setting.rng.integers(setting.n_classes, size=self.n) if self.label is None else np.full(self.n, self.label)
         )
-        return np.repeat(np.eye(setting.n_classes)[said][:, None, :], setting.n_classes, axis=1)
+        return np.repeat(np.eye(setting.n_classes)[label][:, None, :], setting.n_classes, axis=1)
 
 
 @dataclass(frozen=True)
 class Guesser(Group):
-    """Guesses without looking: every class alike, or as often as it occurs (`by="prior"`)."""
+    """Guesses: every class equally often, or as often as it occurs (`by="prior"`)."""
 
     by: Literal["uniform", "prior"] = "uniform"
     kind: ClassVar[str] = "guesser"
@@ -232,7 +234,7 @@ class Guesser(Group):
 
 @dataclass(frozen=True)
 class Adversary(Group):
-    """Right with probability `p`, else the answer of a permutation of the classes that keeps none in place."""
+    """Right with probability `p`, else the true class permuted, by a permutation that keeps no class in place."""
 
     p: Share = 0.1
     kind: ClassVar[str] = "adversary"
@@ -247,11 +249,10 @@ class Adversary(Group):
 
 @dataclass(frozen=True)
 class Copier(Group):
-    """All copy one worker's answer with probability `fidelity`, and else guess.
+    """All copy the answer of the same worker with probability `fidelity`, and else guess.
 
-    The source is worker number `member` of group number `of` (its place in the list of groups), or one of that group
-    drawn at random. Asked a task that the source was not asked, the copiers hand in what the source would have said,
-    all of them the same.
+    The source is worker number `member` of group number `of` (its index in the list of groups), or a random worker of
+    that group. On a task that the source did not do, all copiers give the answer that the source would have given.
     """
 
     of: Whole = 0
@@ -260,20 +261,20 @@ class Copier(Group):
     kind: ClassVar[str] = "copier"
 
     def confusion(self, setting: Setting) -> F8:
-        """Left alone, a copier guesses."""
+        """A copier who does not copy guesses."""
         return Guesser(self.n).confusion(setting)
 
-    def marginal(self, own: F8, source: F8) -> F8:
-        """What copiers of a source with this confusion look like."""
-        return self.fidelity * source + (1 - self.fidelity) * own
+    def marginal(self, confusion: F8, source_confusion: F8) -> F8:
+        """The marginal confusion of copiers, given that of their source."""
+        return self.fidelity * source_confusion + (1 - self.fidelity) * confusion
 
 
 @dataclass(frozen=True)
 class Colluder(Group):
-    """A ring: with probability `p_corr` a member gives the ring's wrong answer of the task, else they are honest.
+    """A ring: with probability `p_corr` a member gives the ring's wrong answer to the task, else an honest one.
 
-    The wrong answer is one for the whole ring, drawn once per task; an honest answer is right with probability
-    `accuracy` (Traganitis & Giannakis 2021 take 1: the truth).
+    The wrong answer is drawn once per task for the whole ring; an honest answer is right with probability `accuracy`
+    (1, the truth, in Traganitis & Giannakis 2021).
     """
 
     p_corr: Share = 0.9
@@ -281,9 +282,9 @@ class Colluder(Group):
     kind: ClassVar[str] = "colluder"
 
     def confusion(self, setting: Setting) -> F8:
-        """Left alone, a colluder flips one coin."""
+        """A colluder who does not collude has one accuracy for all classes."""
         return coins(np.full(self.n, self.accuracy), setting.n_classes)
 
-    def marginal(self, own: F8) -> F8:
-        """What a single member looks like: the ring's wrong answer falls on every wrong class alike."""
-        return self.p_corr * coins(np.zeros(self.n), own.shape[1]) + (1 - self.p_corr) * own
+    def marginal(self, confusion: F8) -> F8:
+        """The marginal confusion of a member: the ring's answer is any wrong class, all equally likely."""
+        return self.p_corr * coins(np.zeros(self.n), confusion.shape[1]) + (1 - self.p_corr) * confusion

@@ -1,4 +1,4 @@
-"""Crowd: simulated annotations together with everything that is true about them."""
+"""Simulated crowds of class labels: workers from several groups, with the ground truth."""
 
 from __future__ import annotations
 
@@ -15,103 +15,118 @@ from ....core.errors import ParameterError, unwritable
 from ....core.ledger import Ledger
 from ....core.params import AtLeast, Count, NonNegative, Share, Whole, check_given
 from ....core.vocabulary import Codes, as_series, sorted_vocabulary
+from ....simulate.planted import Planted, worker_columns
 from ..annotations import Annotations
 from .assignment import Assignment, Pairs
 from .groups import F8, Colluder, Copier, Group, Setting
 
 PLANTED_F8 = npt.NDArray[np.float64]
-FILES = ("labels.csv", "truth.csv", "workers.csv", "features.npz")
+FEATURES = "features.npz"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Crowd:
-    """What the workers said, and what nobody but a simulator knows.
+class Crowd(Planted[Annotations]):
+    """Simulated class labels together with the ground truth.
 
-    `truth[task]` and `confusion[worker, true, observed]` are in the order of annotations.tasks, .workers and
-    .classes. `confusion` is how a worker answers tasks that are not hard; of a copier or a colluder it is the
-    marginal: one worker's answers as seen without the others'. `kind[worker]` names the group, `copies[worker]` the
-    worker copied from, `hard[task]` marks tasks that mislead everybody, `features[task]` describes them.
+    Attributes:
+        annotations: The labels of the simulated workers.
+        truth: The true class of each task, as a code into annotations.classes.
+        class_prior: How often each class occurs.
+        confusion: confusion[worker, true, observed] on tasks that are not hard. For copiers and colluders it is the
+            marginal: the answers of one worker without those of the others.
+        kind: The group of each worker.
+        copies: The worker that each worker copies, None for workers who answer for themselves.
+        hard: Marks tasks that mislead all workers.
+        features: features[task, dimension], or None.
 
     >>> from crowdwise import simulate
     >>> simulate.scenario("one_coin", tasks=20, workers=6, seed=1)
     Crowd(one_coin: Annotations(100 annotations, 20 tasks, 6 workers, 4 classes))
     """
 
-    annotations: Annotations
-    truth: Codes
-    class_prior: PLANTED_F8
-    confusion: PLANTED_F8 | None
-    kind: list[str]
-    copies: list[str | None]
-    hard: npt.NDArray[np.bool_]
-    features: PLANTED_F8 | None = None
-
-    def __post_init__(self) -> None:
-        for array in (self.truth, self.class_prior, self.confusion, self.hard, self.features):
+    def __init__(
+        self,
+        annotations: Annotations,
+        truth: Codes,
+        class_prior: PLANTED_F8,
+        confusion: PLANTED_F8 | None,
+        kind: list[str],
+        copies: list[str | None],
+        hard: npt.NDArray[np.bool_],
+        features: PLANTED_F8 | None = None,
+    ) -> None:
+        self.class_prior, self.confusion, self.hard, self.features = class_prior, confusion, hard, features
+        self._truth = truth
+        for array in (truth, class_prior, confusion, hard, features):
             if array is not None:
                 array.setflags(write=False)
+        parameters: dict[str, Any] = {"copies": pl.Series(copies, dtype=pl.String)}
+        if confusion is not None:  # the expected accuracy on tasks that are not hard
+            parameters["accuracy"] = pl.Series(np.einsum("k,wkk->w", class_prior, confusion))
+        super().__init__(
+            annotations,
+            pl.DataFrame({"task": annotations.tasks, "label": annotations.classes.gather(truth)}),
+            worker_columns(annotations.workers, kind, **parameters),
+        )
 
     def __repr__(self) -> str:
         return f"Crowd({', '.join(dict.fromkeys(self.kind))}: {self.annotations})"
 
-    def truth_table(self) -> pl.DataFrame:
-        """The table task, label of the true classes."""
-        votes = self.annotations
-        return pl.DataFrame({"task": votes.tasks, "label": votes.classes.gather(self.truth)})
+    @property
+    def truth(self) -> Codes:
+        """The true class of each task, as a code into annotations.classes."""
+        return self._truth
 
-    def worker_table(self) -> pl.DataFrame:
-        """The table worker, kind, copies, accuracy: the share of right answers to expect on tasks that are not hard."""
-        columns = {
-            "worker": self.annotations.workers,
-            "kind": pl.Series(self.kind, dtype=pl.String),
-            "copies": pl.Series(self.copies, dtype=pl.String),
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables that `save` writes, by file name."""
+        return {
+            "labels.csv": self.votes.to_frame(),
+            "truth.csv": self.truth_table(),
+            "workers.csv": self.worker_table(),
         }
-        if self.confusion is not None:
-            columns["accuracy"] = pl.Series(np.einsum("k,wkk->w", self.class_prior, self.confusion))
-        return pl.DataFrame(columns)
 
     def save(self, folder: str | Path, force: bool = False) -> list[str]:
-        """Write labels.csv, truth.csv, workers.csv and, with features, features.npz; returns the names written.
+        """Write labels.csv, truth.csv, workers.csv and, with features, features.npz.
 
-        Files that are there already are only overwritten with `force`.
+        Args:
+            folder: Where to write; it is created where it does not exist.
+            force: Overwrite existing files.
+
+        Returns:
+            The names of the files.
         """
-        from ....io.beside import refuse_to_overwrite
-        from ....io.csv.cells import to_csv
+        from ....io.atomic import refuse_to_overwrite
 
-        folder = Path(folder)
-        refuse_to_overwrite(folder, FILES, force)
+        refuse_to_overwrite(Path(folder), (*self.tables(), FEATURES), force)
+        names = super().save(folder, force)
+        path = Path(folder) / FEATURES
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            to_csv(self.annotations.to_frame(), folder / "labels.csv")
-            to_csv(self.truth_table(), folder / "truth.csv")
-            to_csv(self.worker_table(), folder / "workers.csv")
             if self.features is None:
-                # Features of an earlier crowd must not lie beside the labels of this one.
-                (folder / "features.npz").unlink(missing_ok=True)
-                return list(FILES[:3])
-            tasks = np.array(self.annotations.tasks.to_list())
-            np.savez_compressed(folder / "features.npz", task=tasks, x=self.features)
+                # Features of an earlier crowd must not stay beside the labels of this one.
+                path.unlink(missing_ok=True)
+                return names
+            np.savez_compressed(path, task=np.array(self.annotations.tasks.to_list()), x=self.features)
         except OSError as error:
             raise unwritable(folder, error) from error
-        return list(FILES)
+        return [*names, FEATURES]
 
 
 # ----------------------------------------------------------------
-# The workers of a simulated crowd, all groups in one list.
+# The workers of all groups in one list.
 
-# worker × true × observed cells; more is a slip of the sizes, not a wish.
+# Cells worker × true × observed; more than this is a mistake in the sizes.
 MAX_CELLS = 400_000_000
 
 
 @dataclass(frozen=True)
 class Roster:
-    """Every worker in order of the groups.
+    """All workers in the order of their groups.
 
-    `own` is how they answer when left alone, `marginal` how they look from outside (both [worker, true,
-    observed]); `rings` and `copiers` hold the first and the last + 1 worker of each such group, and whom they copy.
+    `confusion` holds the confusion matrices of workers who answer independently, `marginal` the matrices seen from
+    outside (both [worker, true, observed]). `source` is the worker that each worker copies. `rings` and `copiers` hold
+    each such group with its first worker and its last worker + 1; copiers also the copied worker.
     """
 
-    own: F8
+    confusion: F8
     marginal: F8
     kind: list[str]
     source: list[int | None]
@@ -120,31 +135,31 @@ class Roster:
 
     @property
     def n_workers(self) -> int:
-        """All groups together."""
+        """Number of workers of all groups."""
         return len(self.kind)
 
 
 def enrol(groups: Sequence[Group], setting: Setting) -> Roster:
-    """Draw every group's workers and find the sources of the copiers."""
+    """Draw the workers of all groups and the sources of the copiers."""
     n_workers, k = _count(groups), setting.n_classes
     if n_workers * k * k > MAX_CELLS:
         raise ParameterError(f"{n_workers:,} workers × {k:,}² classes are too many to simulate; lower one of them")
     start = np.concatenate([[0], np.cumsum([group.n for group in groups])]).tolist()
-    own = np.concatenate([group.confusion(setting) for group in groups])
-    marginal = own.copy()
-    source: list[int | None] = [None] * n_workers
+    confusion = np.concatenate([group.confusion(setting) for group in groups])
+    marginal = confusion.copy()
+    sources: list[int | None] = [None] * n_workers
     rings, copiers = [], []
     for group, lo, hi in zip(groups, start[:-1], start[1:], strict=True):
         if isinstance(group, Colluder):
             rings.append((group, lo, hi))
-            marginal[lo:hi] = group.marginal(own[lo:hi])
+            marginal[lo:hi] = group.marginal(confusion[lo:hi])
         elif isinstance(group, Copier):
             member = _member(group, groups, setting.rng)
-            whom = start[group.of] + member
-            copiers.append((group, lo, hi, whom))
-            marginal[lo:hi] = group.marginal(own[lo:hi], own[whom])
-            source[lo:hi] = [whom] * group.n
-    return Roster(own, marginal, [kind for group in groups for kind in group.kinds()], source, rings, copiers)
+            copied = start[group.of] + member
+            copiers.append((group, lo, hi, copied))
+            marginal[lo:hi] = group.marginal(confusion[lo:hi], confusion[copied])
+            sources[lo:hi] = [copied] * group.n
+    return Roster(confusion, marginal, [kind for group in groups for kind in group.kinds()], sources, rings, copiers)
 
 
 def _count(groups: Sequence[Group]) -> int:
@@ -157,26 +172,26 @@ def _count(groups: Sequence[Group]) -> int:
 
 
 def _member(copier: Copier, groups: Sequence[Group], rng: np.random.Generator) -> int:
-    """The copied worker's place in their group."""
+    """Index of the copied worker within its group."""
     if copier.of >= len(groups):
         raise ParameterError(f"a Copier copies of={copier.of} but the groups are numbered 0 to {len(groups) - 1}")
-    copied = groups[copier.of]
-    if isinstance(copied, Copier | Colluder):
-        raise ParameterError(f"a Copier must copy workers who answer for themselves, but group {copier.of} is {copied}")
+    group = groups[copier.of]
+    if isinstance(group, Copier | Colluder):
+        raise ParameterError(f"a Copier must copy workers who answer for themselves, but group {copier.of} is {group}")
     if copier.member is None:
-        return int(rng.integers(copied.n))
-    if copier.member >= copied.n:
-        raise ParameterError(f"a Copier copies member={copier.member} but group {copier.of} has {copied.n} workers")
+        return int(rng.integers(group.n))
+    if copier.member >= group.n:
+        raise ParameterError(f"a Copier copies member={copier.member} but group {copier.of} has {group.n} workers")
     return copier.member
 
 
 # ----------------------------------------------------------------
-# The tasks of a simulated crowd: their classes, their features, and which of them mislead everybody.
+# The tasks of a simulated crowd: their classes, their features, and which of them mislead all workers.
 
 
 @dataclass(frozen=True)
 class World:
-    """truth[task], how often each class occurs, and for hard[task] the class that everybody takes it for."""
+    """truth[task], how often each class occurs, and decoy[task], the class that workers take a hard task for."""
 
     truth: Codes
     class_prior: F8
@@ -185,7 +200,7 @@ class World:
     pull: float
 
     def mislead(self, task: Codes, label: Codes, rng: np.random.Generator) -> Codes:
-        """On a hard task a worker says its decoy with probability `pull`, else what they were about to say."""
+        """Replace the labels of hard tasks by the decoy with probability `pull`."""
         if not self.hard.any():
             return label
         fooled = self.hard[task] & (rng.random(len(task)) < self.pull)
@@ -217,7 +232,7 @@ def make_world(
 
 
 def wrong_class(truth: Codes, n_classes: int, rng: np.random.Generator) -> Codes:
-    """For each task one class that is not the true one, all of them equally likely."""
+    """Draw a wrong class for each task, all wrong classes equally likely."""
     return ((truth + rng.integers(1, n_classes, size=len(truth))) % n_classes).astype(np.int32)
 
 
@@ -227,19 +242,19 @@ def make_features(
     """Gaussian clusters of unit variance, one per class; the two closest centres are `separation` apart."""
     if not n_features:
         return None
-    centre = rng.normal(size=(n_classes, n_features))
+    centres = rng.normal(size=(n_classes, n_features))
     if n_features >= n_classes:
-        centre = np.linalg.qr(centre.T)[0].T  # right angles: all centres equally far apart
-    apart = np.linalg.norm(centre[:, None] - centre[None], axis=2)
-    centre = centre * (separation / apart[np.triu_indices(n_classes, 1)].min())
-    return np.asarray(centre[truth] + rng.normal(size=(len(truth), n_features)))
+        centres = np.linalg.qr(centres.T)[0].T  # right angles: all centres equally far apart
+    distance = np.linalg.norm(centres[:, None] - centres[None], axis=2)
+    centres = centres * (separation / distance[np.triu_indices(n_classes, 1)].min())
+    return np.asarray(centres[truth] + rng.normal(size=(len(truth), n_features)))
 
 
 def given_features(features: Any, n_tasks: int) -> F8:
-    """The user's features, one row a task; images are flattened by the user, not here."""
+    """Check the user's features: one row per task, images already flattened."""
     x = np.array(features, dtype=np.float64)
     if x.ndim != 2 or len(x) != n_tasks:
-        raise ParameterError(f"features must have shape ({n_tasks}, anything), one row a task, got {x.shape}")
+        raise ParameterError(f"features must have shape ({n_tasks}, anything), one row per task, got {x.shape}")
     return x
 
 
@@ -256,7 +271,8 @@ def _codes(truth: Any, n_tasks: int, n_classes: int) -> Codes:
     codes = np.array(truth)
     if codes.shape != (n_tasks,) or codes.dtype.kind not in "iu":
         raise ParameterError(
-            f"truth must be {n_tasks} whole numbers, one class number a task, got {codes.dtype} of shape {codes.shape}"
+            f"truth must be {n_tasks} whole numbers, one class number per task, "
+            f"got {codes.dtype} of shape {codes.shape}"
         )
     if n_tasks and not (codes.min() >= 0 and codes.max() < n_classes):
         raise ParameterError(
@@ -266,7 +282,7 @@ def _codes(truth: Any, n_tasks: int, n_classes: int) -> Codes:
 
 
 # ----------------------------------------------------------------
-# Draw a crowd: tasks, workers, who is asked what, and then what each of them says.
+# Draw a crowd: tasks, workers, the assignment, and then the labels.
 
 
 def crowd(
@@ -285,24 +301,34 @@ def crowd(
     classes: Any = None,
     seed: Whole = 0,
 ) -> Crowd:
-    """A planted crowd; same arguments, same rows.
+    """Draw a simulated crowd of class labels. The same arguments give the same rows.
 
-    `truth` (class numbers) and `features` may come from existing data, such as scikit-learn's digits; else classes
-    are drawn from `class_prior` (default: all alike) and, with `n_features`, features from Gaussian clusters whose
-    centres are `separation` standard deviations apart. A share `hard_share` of the tasks is hard: each has one wrong
-    class that every worker says with probability `hard_pull`, whatever they would have said; only the agreed answer of
-    a ring and the answer that a copier takes over stay as they are. `classes` names the classes, in sorted order.
+    Args:
+        n_tasks: Number of tasks.
+        n_classes: Number of classes.
+        groups: Groups of workers, such as [OneCoin(20), Constant(5)].
+        assignment: Which worker labels which task, such as PerTask(5).
+        class_prior: Probability of each class (default: uniform, or the frequencies in `truth`).
+        hard_share: Share of hard tasks. Each has one wrong class that misleads all workers.
+        hard_pull: Probability that a worker gives that class on a hard task. The agreed answers of colluders and the
+            answers that copiers take over are not changed.
+        n_features: Number of feature dimensions, drawn from one Gaussian cluster per class.
+        separation: Distance of the two closest cluster centres, in standard deviations.
+        truth: Class numbers of the tasks from existing data (default: drawn from `class_prior`).
+        features: Features of the tasks from existing data, one row per task.
+        classes: Names of the classes, in sorted order.
+        seed: Seed of the draws.
 
     >>> from crowdwise.simulate import OneCoin, PerTask, crowd
     >>> crowd(100, 3, [OneCoin(10, low=0.6, high=0.9)], PerTask(4), seed=7).annotations
     Annotations(400 annotations, 100 tasks, 10 workers, 3 classes)
     """
-    hardness = {"hard_share": hard_share, "hard_pull": hard_pull}
-    looks = {"n_features": n_features, "separation": separation}
-    check_given(crowd, {"n_tasks": n_tasks, "n_classes": n_classes, **hardness, **looks, "seed": seed})
+    hard_options = {"hard_share": hard_share, "hard_pull": hard_pull}
+    feature_options = {"n_features": n_features, "separation": separation}
+    check_given(crowd, {"n_tasks": n_tasks, "n_classes": n_classes, **hard_options, **feature_options, "seed": seed})
     names = _class_names(classes, n_classes)
     rng = np.random.default_rng(seed)
-    world = make_world(n_tasks, n_classes, rng, class_prior=class_prior, truth=truth, **hardness)
+    world = make_world(n_tasks, n_classes, rng, class_prior=class_prior, truth=truth, **hard_options)
     if features is None:
         x = make_features(world.truth, n_classes, n_features, separation, rng)
     else:
@@ -317,33 +343,33 @@ def crowd(
         class_prior=world.class_prior,
         confusion=roster.marginal,
         kind=roster.kind,
-        copies=[None if whom is None else workers[whom] for whom in roster.source],
+        copies=[None if source is None else workers[source] for source in roster.source],
         hard=world.hard,
         features=x,
     )
 
 
 def answers(world: World, roster: Roster, pairs: Pairs, rng: np.random.Generator) -> Codes:
-    """The label of every pair: first what each worker would say alone, then the rings, then the copiers."""
+    """Draw the label of every pair: first independent answers, then those of rings, then those of copiers."""
     task, worker = pairs
-    label = world.mislead(task, said(roster.own, worker, world.truth[task], rng), rng)
+    label = world.mislead(task, draw_labels(roster.confusion, worker, world.truth[task], rng), rng)
     for ring, lo, hi in roster.rings:
-        agreed = wrong_class(world.truth, roster.own.shape[1], rng)
+        agreed = wrong_class(world.truth, roster.confusion.shape[1], rng)
         rows = np.flatnonzero((worker >= lo) & (worker < hi))
         rows = rows[rng.random(len(rows)) < ring.p_corr]
         label[rows] = agreed[task[rows]]
-    heard: dict[int, Codes] = {}
-    for copier, lo, hi, whom in roster.copiers:
-        if whom not in heard:
-            heard[whom] = _every_answer(whom, world, roster, pairs, label, rng)
+    answers_of: dict[int, Codes] = {}
+    for copier, lo, hi, source in roster.copiers:
+        if source not in answers_of:
+            answers_of[source] = _every_answer(source, world, roster, pairs, label, rng)
         rows = np.flatnonzero((worker >= lo) & (worker < hi))
         rows = rows[rng.random(len(rows)) < copier.fidelity]
-        label[rows] = heard[whom][task[rows]]
+        label[rows] = answers_of[source][task[rows]]
     return label
 
 
-def said(confusion: F8, worker: Codes, truth: Codes, rng: np.random.Generator) -> Codes:
-    """One draw from the row confusion[worker, truth] for each pair."""
+def draw_labels(confusion: F8, worker: Codes, truth: Codes, rng: np.random.Generator) -> Codes:
+    """Draw a label from the row confusion[worker, truth] for each pair."""
     k = confusion.shape[2]
     edges = np.cumsum(confusion, axis=2).reshape(-1, k).T.copy()  # observed, (worker, true)
     row = worker.astype(np.int64) * k + truth
@@ -355,19 +381,20 @@ def said(confusion: F8, worker: Codes, truth: Codes, rng: np.random.Generator) -
 
 
 def _every_answer(
-    whom: int, world: World, roster: Roster, pairs: Pairs, label: Codes, rng: np.random.Generator
+    source: int, world: World, roster: Roster, pairs: Pairs, label: Codes, rng: np.random.Generator
 ) -> Codes:
-    """What a worker said of every task, or would have said if asked."""
+    """Labels of a worker for every task, including those they did not do."""
     task, worker = pairs
-    every = np.arange(len(world.truth), dtype=np.int32)
-    out = world.mislead(every, said(roster.own[whom : whom + 1], np.zeros_like(every), world.truth, rng), rng)
-    rows = np.flatnonzero(worker == whom)
-    out[task[rows]] = label[rows]
-    return out
+    tasks = np.arange(len(world.truth), dtype=np.int32)
+    confusion = roster.confusion[source : source + 1]
+    labels = world.mislead(tasks, draw_labels(confusion, np.zeros_like(tasks), world.truth, rng), rng)
+    rows = np.flatnonzero(worker == source)
+    labels[task[rows]] = label[rows]
+    return labels
 
 
 def _ids(name: str, n: int) -> pl.Series:
-    """t0000, t0001, ...: padded, so that the sorted order of names is the order of numbers."""
+    """Names such as t0000, t0001, ..., padded so that their sorted order is the order of the numbers."""
     number = pl.int_range(n, eager=True).cast(pl.String).str.zfill(len(str(n - 1)))
     return (name[0] + number).rename(name)
 
@@ -375,13 +402,13 @@ def _ids(name: str, n: int) -> pl.Series:
 def _class_names(classes: Any, n_classes: int) -> pl.Series:
     if classes is None:
         return pl.int_range(n_classes, eager=True).cast(pl.String).str.zfill(len(str(n_classes - 1))).rename("label")
-    given = as_series(classes, "label")
-    names = sorted_vocabulary(given, "label")
-    if len(names) != n_classes or len(given) != n_classes:
-        raise ParameterError(f"classes must hold {n_classes} different names, got {given.to_list()}")
-    if given.to_list() != names.to_list():
-        # Codes are places in a sorted vocabulary: another order would rename truth and prior behind the user's back.
-        raise ParameterError(f"classes must be in sorted order, as {names.to_list()}, got {given.to_list()}")
+    series = as_series(classes, "label")
+    names = sorted_vocabulary(series, "label")
+    if len(names) != n_classes or len(series) != n_classes:
+        raise ParameterError(f"classes must hold {n_classes} different names, got {series.to_list()}")
+    if series.to_list() != names.to_list():
+        # Codes are positions in a sorted vocabulary: another order would silently relabel truth and prior.
+        raise ParameterError(f"classes must be in sorted order, {names.to_list()}, got {series.to_list()}")
     return names
 
 

@@ -1,1 +1,1 @@
-"""Workers."""
+"""Quality, agreement and flags of the workers of a fit."""

@@ -1,8 +1,8 @@
-"""Is the agreement any good? Chance-corrected coefficients of the whole crowd, with intervals over tasks.
+"""Inter-annotator agreement: chance-corrected coefficients of the whole crowd, with intervals over tasks.
 
 Raw agreement, Krippendorff's alpha, Fleiss' generalised kappa, Gwet's AC1 (weighted: AC2), and the mean over pairs of
-workers of Cohen's kappa and Scott's pi. All are counted from classes per task, so gaps and any number of labels a task
-are fine. A coefficient that does not exist is None, with the reason.
+workers of Cohen's kappa and Scott's pi. All are computed from class counts per task, so missing labels and any number
+of labels per task are allowed. A coefficient that is undefined is None, with the reason.
 """
 
 from __future__ import annotations
@@ -26,17 +26,22 @@ from .pairs import mean_over_pairs
 
 F8 = npt.NDArray[np.float64]
 
-# Blocks × K² numbers are held at most.
+# Most numbers (blocks × K²) held in memory.
 _CELLS = 20_000_000
 
 
 def agreement(
     annotations: Annotations, *, level: Level = "nominal", order: Sequence[Any] | None = None, seed: int = 0
 ) -> list[Coefficient]:
-    """All coefficients of the crowd. `level` says what the classes are; numbers are taken as their own values.
+    """Compute all agreement coefficients of the crowd.
 
-    `order` lists the classes from low to high, those that nobody used included; an ordinal level needs it unless the
-    classes are numbers, which are taken by size.
+    Args:
+        annotations: The votes.
+        level: Level of measurement of the classes: nominal, ordinal, interval or ratio. Numeric classes are used with
+            their values.
+        order: Classes from low to high, including unused ones. An ordinal level requires it unless the classes are
+            numbers, which are ordered by size.
+        seed: Seed of the bootstrap.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], [*"xxyyxy"])
     >>> [(c.name, round(c.value, 3)) for c in agreement(votes)[:3]]
@@ -47,7 +52,7 @@ def agreement(
     sums, terms, rng = _sums(votes, seed)
     k = votes.n_classes
     graded = "" if level == "nominal" else f", {level}"
-    found = [
+    coefficients = [
         _crowd("raw agreement", lambda s: chance.observed(s, np.eye(k)), sums, terms, rng),
         _crowd(f"Krippendorff's alpha{graded}", lambda s: chance.alpha(s, level, values), sums, terms, rng),
         _crowd(f"Fleiss' kappa{graded}", lambda s: chance.fleiss_kappa(s, weights), sums, terms, rng),
@@ -60,13 +65,13 @@ def agreement(
         ),
         *mean_over_pairs(votes, weights, graded, seed),
     ]
-    return _with_paradox(found, sums)
+    return _with_paradox(coefficients, sums)
 
 
 def krippendorff_alpha(
     annotations: Annotations, *, level: Level = "nominal", order: Sequence[Any] | None = None
 ) -> float | None:
-    """Alpha alone, without its interval; None where it does not exist (see `agreement` for the reason)."""
+    """Compute Krippendorff's alpha without an interval; None if it is undefined (`agreement` gives the reason)."""
     votes, values = _in_order(annotations, level, order)
     counts = _counts(votes)
     sums = Sums.of(chance.terms(counts, np.zeros(len(counts), dtype=np.int64), 1)[0], votes.n_classes)
@@ -75,12 +80,12 @@ def krippendorff_alpha(
 
 
 def check_grades(annotations: Annotations, level: Level = "nominal", order: Sequence[Any] | None = None) -> None:
-    """Raise where `agreement` would: for those who want to know before a long fit."""
+    """Raise if `agreement` would, so that errors are reported before a long fit."""
     _in_order(annotations, level, order)
 
 
 def _sums(votes: Annotations, seed: int) -> tuple[Sums, F8, np.random.Generator]:
-    """The sums over all tasks, what blocks of labelled tasks add to them, and the generator for the intervals."""
+    """Sums over all tasks, the terms of blocks of labelled tasks, and the generator for the intervals."""
     counts, rng = _counts(votes), np.random.default_rng(seed)
     counts = counts[counts.sum(axis=1) > 0]
     k = max(votes.n_classes, 1)
@@ -90,51 +95,51 @@ def _sums(votes: Annotations, seed: int) -> tuple[Sums, F8, np.random.Generator]
 
 
 def _counts(votes: Annotations) -> F8:
-    """Labels of each class per task. A weight says how much to trust a label, not that several people gave it."""
+    """Number of labels [task, class]; weights express trust and not repetition, so they are ignored."""
     return votes.votes if votes.weight is None else replace(votes, weight=None).votes
 
 
 def _crowd(name: str, statistic: Callable[[Sums], F8], sums: Sums, terms: F8, rng: np.random.Generator) -> Coefficient:
     n, k = int(sums.several), sums.shares.shape[-1]
     if n == 0:
-        return Coefficient(name, None, reason="no task has two labels, so nobody can agree or disagree")
+        return Coefficient(name, None, reason="no task has two labels, so there is no agreement to measure")
     value = float(statistic(sums))
     if not np.isfinite(value):
-        return Coefficient(name, None, n=n, reason="all labels name one class, so chance alone gives full agreement")
+        return Coefficient(name, None, n=n, reason="all labels are of one class, so chance alone gives full agreement")
     bounds = bootstrap_interval(terms, lambda drawn: statistic(Sums.of(drawn, k)), 0.95, rng)
     if bounds is None:
         return Coefficient(name, value, n=n, note="too few tasks, or too few of a second class, for an interval")
     return Coefficient(name, value, min(bounds[0], value), max(bounds[1], value), n)
 
 
-def _with_paradox(found: list[Coefficient], sums: Sums) -> list[Coefficient]:
-    """Explain the prevalence paradox where it bites: much agreement, a low kappa, and one class on most tasks."""
-    value = {c.name.partition(",")[0]: c.value for c in found}
+def _with_paradox(coefficients: list[Coefficient], sums: Sums) -> list[Coefficient]:
+    """Add a note about the prevalence paradox if it applies: high agreement, low kappa, and one dominant class."""
+    value = {c.name.partition(",")[0]: c.value for c in coefficients}
     raw, kappa = value["raw agreement"], value["Fleiss' kappa"]
     if raw is None or kappa is None or sums.labelled == 0:
-        return found
+        return coefficients
     top = float(sums.shares.max() / sums.labelled)
     if not (top >= 0.8 and raw >= 0.8 and raw - kappa >= 0.3):
-        return found
-    words = (
-        f"one class takes {top:.0%} of the labels, so chance alone would give much agreement and this coefficient is "
-        f"low although {raw:.0%} of the pairs agree (the prevalence paradox); read it beside Gwet's AC1"
+        return coefficients
+    note = (
+        f"one class has {top:.0%} of the labels, so chance alone would give high agreement and this coefficient is "
+        f"low although {raw:.0%} of the pairs agree (the prevalence paradox); compare it with Gwet's AC1"
     )
     low = ("Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa", "Scott's pi")
-    return [replace(c, note=words) if c.value is not None and c.name.startswith(low) else c for c in found]
+    return [replace(c, note=note) if c.value is not None and c.name.startswith(low) else c for c in coefficients]
 
 
 def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | None) -> tuple[Annotations, F8]:
-    """The annotations with classes from low to high, and the classes' values."""
+    """Return the annotations with classes from low to high, and the values of the classes."""
     if level not in LEVELS:
         raise ParameterError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
     if order is not None:
         annotations = _with_unused(annotations, level, order)
     names = annotations.classes.to_list()
-    place = list(range(len(names)))
+    positions = list(range(len(names)))
     if order is not None:
-        at = {str(name): i for i, name in enumerate(names)}
-        place = [at[str(name)] for name in order if str(name) in at]
+        position = {str(name): i for i, name in enumerate(names)}
+        positions = [position[str(name)] for name in order if str(name) in position]
     values = np.arange(len(names), dtype=np.float64)
     numbers = _numbers(annotations.classes)
     if level in ("interval", "ratio"):
@@ -142,36 +147,36 @@ def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | Non
             raise DataError(f"an {level} level needs classes that are numbers, these are {names[:5]}; try ordinal")
         values = numbers
         if level == "ratio" and (values < 0).any():
-            raise DataError("a ratio level needs classes that are not negative; try interval")
-    # Two classes lie equally far apart whichever comes first.
+            raise DataError("a ratio level needs non-negative classes; try interval")
+    # With two classes the order makes no difference.
     if level == "ordinal" and order is None and numbers is None and len(names) > 2:
         raise DataError(
-            f"an ordinal level needs the order of the classes, which are text; list them from low to high with --order "
+            f"an ordinal level needs the order of the classes; list them from low to high with --order "
             f"(order= in Python): {quote(names, 8)}"
         )
     if order is None and numbers is not None:
-        place = np.argsort(numbers, kind="stable").tolist()
-    rank = np.empty(len(place), dtype=np.int32)
-    rank[place] = np.arange(len(place), dtype=np.int32)
-    moved = annotations.saying(rank[annotations.label], annotations.classes.gather(place))
-    return moved, values[place] if level in ("interval", "ratio") else values
+        positions = np.argsort(numbers, kind="stable").tolist()
+    rank = np.empty(len(positions), dtype=np.int32)
+    rank[positions] = np.arange(len(positions), dtype=np.int32)
+    recoded = annotations.saying(rank[annotations.label], annotations.classes.gather(positions))
+    return recoded, values[positions] if level in ("interval", "ratio") else values
 
 
 def _with_unused(annotations: Annotations, level: Level, order: Sequence[Any]) -> Annotations:
-    """The annotations with the classes of the order that nobody used: a scale's steps count even so."""
+    """Add the unused classes of the order to the annotations, because they are steps of the scale."""
     names, listed = set(map(str, annotations.classes.to_list())), list(map(str, order))
     missing = sorted(names - set(listed))
     if missing:
         raise ParameterError(f"order must list every class once, from low to high; {quote(missing, 8)} is missing")
-    twice = sorted({name for name in listed if listed.count(name) > 1})
-    if twice:
-        raise ParameterError(f"order must list every class once; {quote(twice)} stands there twice")
+    duplicates = sorted({name for name in listed if listed.count(name) > 1})
+    if duplicates:
+        raise ParameterError(f"order must list every class once; {quote(duplicates)} is listed twice")
     unused = [value for value, name in zip(order, listed, strict=True) if name not in names]
     return annotations.with_classes(unused) if unused and level != "nominal" else annotations
 
 
 def _numbers(classes: pl.Series) -> F8 | None:
-    """The classes as numbers, where they all are."""
+    """Return the classes as numbers, or None if some are not."""
     if classes.dtype == pl.Boolean:
         return classes.cast(pl.Float64).to_numpy()
     numbers = classes.cast(pl.Float64, strict=False)

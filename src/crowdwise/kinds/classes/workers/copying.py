@@ -1,17 +1,17 @@
-"""Who hands in another's answers? Copying weighed against working alone, over all tasks that workers share.
+"""Detection of copying: likelihood ratios of copying against independent work, over all tasks that workers share.
 
-A copier says what another said with probability c, and else what they would say alone:
+A copier repeats another worker's label with probability c, and otherwise works independently:
 
-    P(label | the labels before) = (1 - c) · alone + c · share of the labels before that are the same
+    P(label | the labels before) = (1 - c) · chance + c · share of the labels before that are the same
 
-so the ratio copying : alone of a label is 1 - c + c · same / chance, with the chance that `alone` gives, which knows
-how hard the task is and which mistakes it invites. The same right answer tells a little, the same wrong one much, and
-every difference speaks against copying. Averaged over some c the product of the ratios has mean one among workers who
-work alone: a ratio of x has a p-value of at most 1/x (Markov). Pairs are only used to look for groups: their ratios
-depend on each other. The test of a group takes its members' labels in turn, each given those before, and a group of s
-workers among M pays for the C(M, s) groups that it might have been; then each member must pass against the others.
-No model is quite true: where the scores of most pairs spread wider than theory has it, all logarithms are divided by
-their variance (as in quasi-likelihood). Fails where workers share a source that the others do not see.
+so the likelihood ratio of a label is 1 - c + c · same / chance, where chance comes from the independence null, which
+accounts for difficult tasks and common mistakes. The same right label is weak evidence, the same wrong label strong
+evidence, and every difference is evidence against copying. Averaged over several c, the product of the ratios has mean
+one for independent workers, so a ratio of x has a p-value of at most 1/x (Markov). Pairs are only used to find
+candidate groups, because their ratios are dependent. The test of a group takes the labels of its members in turn, given
+those before, and corrects for the C(M, s) groups of s among M workers; then every member must pass against the others.
+Because no model is exactly true, all log ratios are divided by the variance of the scores of most pairs if it is larger
+than in theory (as in quasi-likelihood). Fails where workers share a source of information that the others do not have.
 """
 
 from __future__ import annotations
@@ -27,67 +27,69 @@ import numpy.typing as npt
 from ....stats.dirichlet import divergences, log_evidence, log_mean, log_rows
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
-from .independence_null import Alone
+from .independence_null import IndependenceNull
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
-# A pair with fewer common tasks says nothing.
+# Least number of common tasks of a pair.
 MIN_COMMON = 10
-# Shares of the answers that a copier hands over. Less than half is no copying but a common school.
+# Values of c, the share of copied labels. Less than half may be common training instead of copying.
 SHARES = np.array([0.5, 0.75, 0.95])
-# Pairs from which groups are grown: those with the highest ratios. Groups tested, at most, before giving up.
+# Number of pairs, those with the highest ratios, from which groups are grown, and most groups that are tested.
 SEEDS, TESTS = 100, 3
-# Pairs from which on the spread of their scores can be told.
+# Least number of pairs for estimating the variance of their scores.
 MANY = 20
 
 
 @dataclass(frozen=True)
-class Ratios:
-    """Pairs first < second in ascending order: log copying : alone, and the standard score of being the same."""
+class PairRatios:
+    """Pairs first < second in ascending order: log likelihood ratio of copying, and z-score of equal labels."""
 
     first: I8
     second: I8
     log_ratio: F8
     score: F8
 
-    def spread(self, apart: Sequence[int] = ()) -> float:
-        """Variance of the scores of most pairs, at least one: copiers are few, and stand outside.
+    def spread(self, group: Sequence[int] = ()) -> float:
+        """Robust variance of the scores, at least one; few copiers do not affect it.
 
-        Pairs within the group `apart` do not count.
+        Pairs within `group` are excluded.
         """
-        z = self.score[~(np.isin(self.first, apart) & np.isin(self.second, apart))]
+        z = self.score[~(np.isin(self.first, group) & np.isin(self.second, group))]
         return max(1.0, float((1.4826 * np.median(np.abs(z - np.median(z)))) ** 2)) if len(z) >= MANY else 1.0
 
 
 @dataclass(frozen=True)
-class Ring:
-    """Workers who hand in the same answers; p_value[i] of the i-th, adjusted for all groups and workers."""
+class CopyingGroup:
+    """Workers who give the same labels, with p-values of the members adjusted for all groups and workers."""
 
     workers: tuple[int, ...]
     p_value: tuple[float, ...]
 
 
-def ratios(null: Alone) -> Ratios:
-    """Copying against working alone, for all pairs with enough common tasks."""
+def copying_ratios(null: IndependenceNull) -> PairRatios:
+    """Compute likelihood ratios of copying for all pairs with enough common tasks."""
     votes, m = null.votes, null.votes.n_workers
-    first, second = null.meetings()
+    first, second = null.label_pairs()
     key, pair = np.unique(votes.worker[first].astype(np.int64) * m + votes.worker[second], return_inverse=True)
     same = votes.label[first] == votes.label[second]
-    gain = np.zeros(len(first))
-    gain[same] = 1 / null.chance(first[same], second[same])
+    ratio = np.zeros(len(first))
+    ratio[same] = 1 / null.chance(first[same], second[same])
     score: F8 = np.array(
-        [np.bincount(pair, weights=each, minlength=len(key)) for each in _logs(gain)], dtype=np.float64
+        [np.bincount(pair, weights=log_ratios, minlength=len(key)) for log_ratios in _logs(ratio)], dtype=np.float64
     )
-    kept = np.bincount(pair, minlength=len(key)) >= MIN_COMMON
-    slope = np.bincount(pair, weights=gain - 1, minlength=len(key))[kept]
-    size = np.sqrt(np.bincount(pair, weights=(gain - 1) ** 2, minlength=len(key))[kept])
-    return Ratios(key[kept] // m, key[kept] % m, _mean(score[:, kept]), slope / np.maximum(size, 1e-12))
+    has_enough = np.bincount(pair, minlength=len(key)) >= MIN_COMMON
+    slope = np.bincount(pair, weights=ratio - 1, minlength=len(key))[has_enough]
+    size = np.sqrt(np.bincount(pair, weights=(ratio - 1) ** 2, minlength=len(key))[has_enough])
+    return PairRatios(
+        key[has_enough] // m, key[has_enough] % m, _mean(score[:, has_enough]), slope / np.maximum(size, 1e-12)
+    )
 
 
-def _logs(gain: F8) -> F8:
-    """log copying : alone of each label, for each share, given same / chance."""
-    return np.asarray(np.log((1 - SHARES)[:, None] + SHARES[:, None] * gain[None, :]))
+def _logs(ratio: F8) -> F8:
+    """Log likelihood ratios [share, label] of copying given ratio[label] = same / chance."""
+    return np.asarray(np.log((1 - SHARES)[:, None] + SHARES[:, None] * ratio[None, :]))
 
 
 def _mean(score: F8) -> F8:
@@ -95,78 +97,90 @@ def _mean(score: F8) -> F8:
     return np.asarray(np.logaddexp.reduce(score, axis=0) - log(len(SHARES)))
 
 
-def find_ring(null: Alone, level: float, with_one_voice: Callable[[Sequence[int]], Alone]) -> tuple[Ring, Alone] | None:
-    """The first group, of those with the highest ratios, that is beyond chance at `level` with each of its members.
+def find_copying_group(
+    null: IndependenceNull, level: float, refit: Callable[[Sequence[int]], IndependenceNull]
+) -> tuple[CopyingGroup, IndependenceNull] | None:
+    """Find the first group, by descending ratios, that is significant at `level` together with each of its members.
 
-    It must be so twice: where everybody has a voice, and, by as much as no model is quite true, where the group has one
-    (a large ring makes its own answers look like common mistakes). Comes with the second null.
+    It must be significant under the given null, and, with the correction for model error, under a second null in which
+    the group has the weight of one worker, because a large group makes its labels look like common mistakes.
+
+    Args:
+        null: The independence null of all workers.
+        level: Significance level.
+        refit: Fits the null with the weight of one worker for a group.
+
+    Returns:
+        The group and the second null, or None.
     """
     from scipy.sparse import csr_array
 
-    m, seen = null.votes.n_workers, ratios(null)
-    ends = np.r_[seen.first, seen.second], np.r_[seen.second, seen.first]
-    table = csr_array((np.tile(seen.log_ratio, 2), ends), shape=(m, m))
-    likely = np.flatnonzero(seen.log_ratio > 0)
-    likely = likely[np.argsort(-seen.log_ratio[likely], kind="stable")][:SEEDS]
-    grown = {_grow(table, m, int(seen.first[i]), int(seen.second[i])) for i in likely}
+    m, pair_ratios = null.votes.n_workers, copying_ratios(null)
+    ends = np.r_[pair_ratios.first, pair_ratios.second], np.r_[pair_ratios.second, pair_ratios.first]
+    table = csr_array((np.tile(pair_ratios.log_ratio, 2), ends), shape=(m, m))
+    likely = np.flatnonzero(pair_ratios.log_ratio > 0)
+    likely = likely[np.argsort(-pair_ratios.log_ratio[likely], kind="stable")][:SEEDS]
+    candidates = {_grow_group(table, m, int(pair_ratios.first[i]), int(pair_ratios.second[i])) for i in likely}
     tests = 0
-    for score, group in sorted(grown, reverse=True):
-        # The sum over pairs overstates a group: below the level it needs no test.
+    for score, group in sorted(candidates, reverse=True):
+        # The sum over pairs overstates the evidence: a group below the level needs no test.
         if score < -log(level) or tests == TESTS:
             return None
-        if _weigh(*null.in_turn(group)) - _log_choices(m, len(group)) < -log(level):
+        if _log_evidence(*null.sequential(group)) - _log_choices(m, len(group)) < -log(level):
             continue
         tests += 1
-        fair = with_one_voice(group)
-        spread = ratios(fair).spread(group)
-        ring = _tested(fair, list(group), spread, level)
+        group_null = refit(group)
+        spread = copying_ratios(group_null).spread(group)
+        ring = _verified(group_null, list(group), spread, level)
         if ring is not None:
-            return _joined(fair, seen, ring, spread, level), fair
+            return _with_further_members(group_null, pair_ratios, ring, spread, level), group_null
     return None
 
 
-def _tested(null: Alone, group: list[int], spread: float, level: float) -> Ring | None:
-    """The group, without those who do not pass against the others, if it is beyond chance as a whole."""
+def _verified(null: IndependenceNull, group: list[int], spread: float, level: float) -> CopyingGroup | None:
+    """Return the group without members who do not pass against the others, if it is significant as a whole."""
     m = null.votes.n_workers
     while len(group) > 1:
-        each = np.array([_weigh(*null.in_turn(group, w)) for w in group]) / spread - log(m)
-        if each.min() >= -log(level):
+        member_evidence = np.array([_log_evidence(*null.sequential(group, w)) for w in group]) / spread - log(m)
+        if member_evidence.min() >= -log(level):
             break
-        del group[int(each.argmin())]
+        del group[int(member_evidence.argmin())]
     else:
         return None
-    whole = _weigh(*null.in_turn(group)) / spread - _log_choices(m, len(group))
-    if whole < -log(level):
+    group_evidence = _log_evidence(*null.sequential(group)) / spread - _log_choices(m, len(group))
+    if group_evidence < -log(level):
         return None
     order = np.argsort(group)
-    p = np.exp(-np.minimum(each, whole))
-    return Ring(tuple(group[i] for i in order), tuple(float(p[i]) for i in order))
+    p = np.exp(-np.minimum(member_evidence, group_evidence))
+    return CopyingGroup(tuple(group[i] for i in order), tuple(float(p[i]) for i in order))
 
 
-def _joined(null: Alone, seen: Ratios, ring: Ring, spread: float, level: float) -> Ring:
-    """The ring with whoever else passes against it."""
+def _with_further_members(
+    null: IndependenceNull, pair_ratios: PairRatios, ring: CopyingGroup, spread: float, level: float
+) -> CopyingGroup:
+    """Add all other workers who pass against the group."""
     m = null.votes.n_workers
     inside = np.zeros(m, dtype=bool)
     inside[list(ring.workers)] = True
-    pull = np.bincount(seen.first, weights=seen.log_ratio * inside[seen.second], minlength=m)
-    pull += np.bincount(seen.second, weights=seen.log_ratio * inside[seen.first], minlength=m)
-    found = dict(zip(ring.workers, ring.p_value, strict=True))
-    for w in np.flatnonzero((pull > 0) & ~inside).tolist():
-        each = _weigh(*null.in_turn([*ring.workers, w], w)) / spread - log(m)
-        if each >= -log(level):
-            found[w] = float(np.exp(-each))
-    return Ring(tuple(sorted(found)), tuple(found[w] for w in sorted(found)))
+    support = np.bincount(pair_ratios.first, weights=pair_ratios.log_ratio * inside[pair_ratios.second], minlength=m)
+    support += np.bincount(pair_ratios.second, weights=pair_ratios.log_ratio * inside[pair_ratios.first], minlength=m)
+    p_values = dict(zip(ring.workers, ring.p_value, strict=True))
+    for w in np.flatnonzero((support > 0) & ~inside).tolist():
+        evidence = _log_evidence(*null.sequential([*ring.workers, w], w)) / spread - log(m)
+        if evidence >= -log(level):
+            p_values[w] = float(np.exp(-evidence))
+    return CopyingGroup(tuple(sorted(p_values)), tuple(p_values[w] for w in sorted(p_values)))
 
 
-def _weigh(same: F8, chance: F8) -> float:
-    """log copying : alone of labels in turn."""
+def _log_evidence(same: F8, chance: F8) -> float:
+    """Log likelihood ratio of copying for labels in turn."""
     return float(_mean(_logs(same / chance).sum(axis=1))) if len(same) else -np.inf
 
 
-def _grow(table: Any, m: int, a: int, b: int) -> tuple[float, tuple[int, ...]]:
-    """The best group on the way from one pair, each time with the worker whose pairs with it have the highest ratios.
+def _grow_group(table: Any, m: int, a: int, b: int) -> tuple[float, tuple[int, ...]]:
+    """Grow a group from one pair, adding the worker with the highest ratios to it, and return the best on the way.
 
-    Its score is the log ratio of all its pairs less the logarithm of how many groups of its size there are.
+    The score of a group is the sum of the log ratios of its pairs minus the log number of groups of its size.
     """
     group, total = [a, b], float(table[a, b])
     gain = table[[a]].toarray()[0] + table[[b]].toarray()[0]
@@ -183,124 +197,131 @@ def _grow(table: Any, m: int, a: int, b: int) -> tuple[float, tuple[int, ...]]:
     return best[0], tuple(sorted(best[1]))
 
 
-def _log_choices(m: int, s: int) -> float:
-    return lgamma(m + 1) - lgamma(s + 1) - lgamma(m - s + 1)
+def _log_choices(m: int, size: int) -> float:
+    return lgamma(m + 1) - lgamma(size + 1) - lgamma(m - size + 1)
 
 
 # ----------------------------------------------------------------
-# Who answers without looking? A spammer's labels do not depend on the truth: their confusion rows are all alike.
-# For every worker the evidence of their labels is weighed under three models; the truth is what the *others* say of
-# it:
+# Detection of spammers. A spammer's labels do not depend on the truth: all rows of the confusion matrix are equal.
+# For every worker the evidence of the labels is computed under three models; the truth is estimated from the *other*
+# workers:
 #
-#     spammer   label ~ Cat(own),                      own ~ Dir(1/2)
-#     honest    label ~ Cat(confusion[truth]),         rows ~ apart · Dir(1/2), or ~ apart · Dir(strength · honest mean)
-#     expert    label ~ Cat(row[truth = c]),           one class c told from the rest, rows ~ apart · Dir(1/2)
+#     spammer   label ~ Cat(p),                        p ~ Dir(1/2)
+#     honest    label ~ Cat(confusion[truth]),         rows ~ distance · Dir(1/2), or distance · Dir(strength · mean)
+#     expert    label ~ Cat(row[truth = c]),           one class c against the others, rows ~ distance · Dir(1/2)
 #
-# `apart` is the squared distance between the rows: a non-local prior (Johnson & Rossell 2010, JRSS B 72(2)). Without
-# it the honest models allow rows that are alike too, and with two classes, whose rows have one number each, hundreds
-# of labels do not tell a guesser from an honest worker. The first is exact, the others variational bounds (the truth
-# is uncertain). The shares of all kinds and the honest mean are learnt from the crowd. Constant and random spammers
-# are one model; who is wrong on purpose is no spammer but adversarial: their labels tell as much as an honest
-# worker's once they are read the other way round. After Raykar & Yu (2012), Eliminating spammers and ranking
+# `distance` is the squared distance between the rows: a non-local prior (Johnson & Rossell 2010, JRSS B 72(2)). Without
+# it the honest models allow equal rows too, and with two classes, whose rows have one parameter each, hundreds of
+# labels do not separate a guesser from an honest worker. The evidence of the first model is exact, that of the others a
+# variational bound (the truth is uncertain). The shares of the models and the honest mean are learned from the crowd.
+# Constant and random spammers are one model. Workers who are wrong on purpose are no spammers but adversarial: their
+# labels are as informative as an honest worker's. After Raykar & Yu (2012), Eliminating spammers and ranking
 # annotators, JMLR 13(16).
 
-# Fewer labels say nothing of a worker; a flag needs this probability; one class this often is "always".
+# Least number of labels of a worker, least probability of a flag, and share of one class for a constant worker.
 MIN_LABELS = 5
 LEVEL = 0.9
 ALWAYS = 0.95
-# A random worker follows the others by less than this share of what the typical worker does.
+# The excess agreement of a random worker with the others is below this share of the typical worker's.
 TYPICAL = 0.65
-# To be called an adversary takes more: among many guessers some are unlucky.
+# Least probability of an adversary. It is higher, because among many guessers some are unlucky.
 ADVERSARIAL = 0.999
-# Pseudo-workers of each kind: spammers, workers like most, workers of their own kind, experts on one class.
+# Pseudo-workers of each model: spammers, honest workers near the mean, other honest workers, experts on one class.
 PSEUDO = np.array([0.5, 2.0, 0.3, 0.3])
-# Pseudo-labels a cell of a worker of their own kind: below one, rows that lean to few classes.
+# Pseudo-labels per cell of other honest workers; below one, so that rows concentrate on few classes.
 FREE = 0.5
-# Pseudo-labels a class behind the honest workers' mean confusion; rounds of the two loops.
+# Candidate strengths of the prior at the honest mean, in pseudo-labels per class; rounds of the two loops.
 STRENGTHS = (2.0, 5.0, 10.0, 20.0)
 STEPS, ROUNDS = 12, 4
 
 
 @dataclass(frozen=True)
-class Suspicion:
-    """Of each worker: the log odds spammer : honest of their labels alone, the probability with the crowd's share
-    of spammers, and that share."""
+class SpammerEstimate:
+    """For each worker, the log odds of being a spammer by the labels alone and the posterior probability; the share of
+    spammers in the crowd."""
 
     log_odds: F8
     probability: F8
     share: float
 
 
-def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
-    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without them?
+def estimate_spammers(annotations: Annotations, belief: F8) -> SpammerEstimate:
+    """Estimate the probability that each worker is a spammer.
 
-    Labels of tasks that nobody else labelled tell nothing: they do not count.
+    Args:
+        annotations: The votes.
+        belief: belief[row, class], the posterior of the row's task without the row's worker. Labels on tasks that
+            nobody else labelled carry no information and are ignored.
     """
-    told = _told(annotations, belief)
-    annotations, belief = (annotations, belief) if told.all() else (annotations.take(told), belief[told])
+    is_informative = _informative_rows(annotations, belief)
+    annotations, belief = (
+        (annotations, belief) if is_informative.all() else (annotations.take(is_informative), belief[is_informative])
+    )
     n, k = annotations.labels_per_worker, annotations.n_classes
-    judged = n >= MIN_LABELS
-    if k < 2 or not judged.any():
-        return Suspicion(np.zeros(len(n)), np.full(len(n), 0.1), 0.1)
-    said = np.bincount(annotations.cell, minlength=len(n) * k).reshape(len(n), k).astype(np.float64)
-    spam = log_rows(said, np.full(said.shape[1], FREE), axis=1)
-    free, table = _informative(annotations, belief, np.full((1, k, k), FREE))
+    is_judged = n >= MIN_LABELS
+    if k < 2 or not is_judged.any():
+        return SpammerEstimate(np.zeros(len(n)), np.full(len(n), 0.1), 0.1)
+    label_counts = np.bincount(annotations.cell, minlength=len(n) * k).reshape(len(n), k).astype(np.float64)
+    spammer = log_rows(label_counts, np.full(label_counts.shape[1], FREE), axis=1)
+    individual, table = _informative(annotations, belief, np.full((1, k, k), FREE))
     expert = _experts(annotations, belief)
     share = PSEUDO / PSEUDO.sum()
     probability = np.full(len(n), 0.1)
     for _ in range(ROUNDS):
-        trust = np.where(judged, 1 - probability, 0.0)
-        mean = np.einsum("w,wkl->kl", trust, table) + np.eye(k) + 1.0 / k
+        p_honest = np.where(is_judged, 1 - probability, 0.0)
+        mean = np.einsum("w,wkl->kl", p_honest, table) + np.eye(k) + 1.0 / k
         mean /= mean.sum(axis=1, keepdims=True)
-        usual, _ = _informative(annotations, belief, (_strength(table[trust > 0.5], mean) * mean + 0.1)[None])
-        evidence = np.stack([spam, usual, free, expert], axis=1)
+        typical, _ = _informative(annotations, belief, (_strength(table[p_honest > 0.5], mean) * mean + 0.1)[None])
+        evidence = np.stack([spammer, typical, individual, expert], axis=1)
         for _ in range(20):
-            each = normalise_rows(evidence + np.log(share))[0]
-            share = each[judged].sum(axis=0) + PSEUDO
+            kind_probability = normalise_rows(evidence + np.log(share))[0]
+            share = kind_probability[is_judged].sum(axis=0) + PSEUDO
             share /= share.sum()
-        probability = each[:, 0]
+        probability = kind_probability[:, 0]
     honest = np.log(share[1:] / share[1:].sum())
-    odds = spam - np.logaddexp.reduce(evidence[:, 1:] + honest, axis=1)
-    return Suspicion(odds, probability, float(share[0]))
+    odds = spammer - np.logaddexp.reduce(evidence[:, 1:] + honest, axis=1)
+    return SpammerEstimate(odds, probability, float(share[0]))
 
 
-def _told(annotations: Annotations, belief: F8) -> npt.NDArray[np.bool_]:
-    """Rows of whose task something is known without the worker: others labelled it, or the truth was given."""
+def _informative_rows(annotations: Annotations, belief: F8) -> npt.NDArray[np.bool_]:
+    """Mask of the rows whose task was labelled by others too, or has gold."""
     task, m = annotations.task.astype(np.int64), annotations.n_workers
     workers = np.bincount(np.unique(task * m + annotations.worker) // max(m, 1), minlength=annotations.n_tasks)
     return np.asarray((workers[task] > 1) | (belief.max(axis=1, initial=0.0) == 1))
 
 
 def _strength(table: F8, mean: F8) -> float:
-    """How alike the honest workers are: pseudo-labels behind each row of their mean, by the evidence of their counts.
+    """Strength of the prior at the honest mean, in pseudo-labels per row, by the evidence of the workers' counts.
 
-    Expected counts are smoother than real ones and would make everybody alike, so there is a bound.
+    It is bounded, because expected counts are smoother than real ones and would make all workers equal.
     """
     scores = [sum(log_evidence(table[:, k], mean[k], s) for k in range(len(mean))) for s in STRENGTHS]
     return STRENGTHS[int(np.argmax(scores))]
 
 
 def _experts(annotations: Annotations, belief: F8) -> F8:
-    """Evidence for a worker who tells one class from the rest and looks no further, whichever class it is.
+    """Evidence for a worker who only distinguishes one class, whichever it is, from the others.
 
-    Among many labels of common classes such an expert on a rare one looks like a spammer; with few tasks of the rare
-    class behind them nobody can tell, and they must not be accused.
+    With many labels of common classes, an expert on a rare class resembles a spammer; with few tasks of the rare class
+    the two cannot be separated, and the worker must not be accused.
     """
     k = annotations.n_classes
-    if k == 2:  # to tell one class from the rest is then to tell them all
+    if k == 2:  # the model of an honest worker covers this case
         return np.full(annotations.n_workers, -np.inf)
     prior = np.full((1, 2, k), FREE)
-    each = [_informative(annotations, np.stack([belief[:, c], 1 - belief[:, c]], axis=1), prior)[0] for c in range(k)]
-    return np.asarray(np.logaddexp.reduce(each, axis=0) - np.log(k))
+    evidence = [
+        _informative(annotations, np.stack([belief[:, c], 1 - belief[:, c]], axis=1), prior)[0] for c in range(k)
+    ]
+    return np.asarray(np.logaddexp.reduce(evidence, axis=0) - np.log(k))
 
 
 def _informative(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:
-    """`_honest` under the prior times the squared distance between its rows: rows that are alike are a spammer's."""
+    """Evidence and counts of `_honest`, with the prior multiplied by the squared distance between the rows."""
     evidence, counts = _honest(annotations, belief, prior)
-    return evidence + np.log(_apart(counts + prior) / _apart(prior)), counts
+    return evidence + np.log(_row_distance(counts + prior) / _row_distance(prior)), counts
 
 
-def _apart(rows: F8) -> F8:
+def _row_distance(rows: F8) -> F8:
     """Expected squared distance between two rows, summed over all pairs; rows[worker, true, observed] of Dirichlets."""
     total = rows.sum(axis=2, keepdims=True)
     mean = rows / total
@@ -311,15 +332,17 @@ def _apart(rows: F8) -> F8:
 
 
 def _honest(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:
-    """Evidence (variational bound) of each worker's labels with rows of their own, and the counts [true, observed]."""
+    """Evidence (variational bound) of each worker's labels with an individual confusion matrix, and its counts."""
     m, k, n_rows = annotations.n_workers, annotations.n_classes, belief.shape[1]
-    resp, counts = belief, np.zeros((m, n_rows, k))
+    responsibility, counts = belief, np.zeros((m, n_rows, k))
     for _ in range(STEPS):
         for true in range(n_rows):
-            counts[:, true] = np.bincount(annotations.cell, weights=resp[:, true], minlength=m * k).reshape(m, k)
+            counts[:, true] = np.bincount(annotations.cell, weights=responsibility[:, true], minlength=m * k).reshape(
+                m, k
+            )
         theta = np.exp(log_mean(counts + prior, axis=2))
         rows = belief * theta.transpose(0, 2, 1).reshape(m * k, n_rows)[annotations.cell]
         total = np.maximum(rows.sum(axis=1), 1e-300)
-        resp = rows / total[:, None]
-    gain = np.bincount(annotations.worker, weights=np.log(total), minlength=m)
-    return gain - divergences(counts + prior, prior, axis=2).sum(axis=1), counts
+        responsibility = rows / total[:, None]
+    log_likelihood = np.bincount(annotations.worker, weights=np.log(total), minlength=m)
+    return log_likelihood - divergences(counts + prior, prior, axis=2).sum(axis=1), counts

@@ -1,11 +1,11 @@
-"""Workers whose agreement with the others no independent worker could have: two robust looks at the agreement matrix.
+"""Workers whose agreement with others is impossible for independent workers: robust models of the agreement matrix.
 
-P(m and m' agree) = <u_m, u_m'> off the diagonal for independent workers (rank at most K²): the honest block is of low
-rank, and so is everybody's agreement with it, but colluders agree with each other far more than their u allow.
+P(m and m' agree) = <u_m, u_m'> off the diagonal for independent workers (rank at most K²): the honest block has low
+rank, and so has everybody's agreement with it, but colluders agree with each other far more than their u allow.
 `agreement_outliers` fits u to the third of the workers who agree best with a trusted one (without one: to the half who
-agree best with everybody), reads the others' u off their agreement with those, and takes out the fewest workers who
-explain all pairs in excess. Traganitis & Giannakis (2021), doi:10.1109/TSP.2021.3053534. `robust_outliers` is the
-one-coin form, with the skills of MMSR: Ma & Olshevsky (2020), NeurIPS 33.
+agree best with everybody), estimates the u of the others from their agreement with those, and removes the smallest set
+of workers that explains all pairs in excess. Traganitis & Giannakis (2021), doi:10.1109/TSP.2021.3053534.
+`robust_outliers` is the one-coin version, with the skills of MMSR: Ma & Olshevsky (2020), NeurIPS 33.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ....stats.discovery import adjusted
 from ....workers.flags import Flag
 from ..annotations import Annotations
 from ..maths import moments
-from ..maths.factors import complete
+from ..maths.factors import complete_matrix
 from ..methods.spectral import MMSR, skill_of
 from .pairs import comparable
 
@@ -31,14 +31,17 @@ Mask = npt.NDArray[np.bool_]
 MIN_COMMON = 10
 LEVEL = 0.001
 EXCESS = 0.05
-# Partners in the core that each number of a worker's vector takes.
+# Least number of partners in the core per element of a worker's vector.
 PARTNERS = 2
 
 
 def agreement_outliers(annotations: Annotations, trusted: Any = None, level: float = LEVEL) -> list[Flag]:
-    """A flag `outlier` for workers outside the core, with adjusted p-values; `trusted` names one honest worker.
+    """Flag `outlier` for workers outside the core, with adjusted p-values.
 
-    Without `trusted` at least half of the workers must be honest.
+    Args:
+        annotations: The votes.
+        trusted: Name of an honest worker. Without one, at least half of the workers must be honest.
+        level: Adjusted p-value of pairs in excess.
     """
     first, second, n, share = _pairs(annotations)
     m, k = annotations.n_workers, annotations.n_classes
@@ -55,7 +58,7 @@ def agreement_outliers(annotations: Annotations, trusted: Any = None, level: flo
 
 
 def robust_outliers(annotations: Annotations, level: float = LEVEL) -> list[Flag]:
-    """The same where one number describes a worker: pairs that agree beyond the product of MMSR's robust skills."""
+    """Flag `outlier` for workers who agree beyond the product of the robust skills of MMSR (one-coin version)."""
     first, second, n, share = _pairs(annotations)
     k = annotations.n_classes
     if len(first) == 0 or k < 2:
@@ -69,12 +72,12 @@ def robust_outliers(annotations: Annotations, level: float = LEVEL) -> list[Flag
 
 
 def _pairs(annotations: Annotations) -> tuple[I8, I8, F8, F8]:
-    """Pairs first < second with enough common tasks: how many, and the share on which they agree."""
-    seen = moments.agreement(comparable(annotations, MIN_COMMON) if annotations.weight is None else annotations)
-    both, agree = seen.n.tocoo(), seen.agree
-    keep = (both.row < both.col) & (both.data >= MIN_COMMON)
-    first, second = both.row[keep].astype(np.int64), both.col[keep].astype(np.int64)
-    n = np.asarray(both.data[keep], dtype=np.float64)
+    """Pairs first < second with enough common tasks, the number of these, and the share on which they agree."""
+    agreement = moments.agreement(comparable(annotations, MIN_COMMON) if annotations.weight is None else annotations)
+    overlap, agree = agreement.n.tocoo(), agreement.agree
+    keep = (overlap.row < overlap.col) & (overlap.data >= MIN_COMMON)
+    first, second = overlap.row[keep].astype(np.int64), overlap.col[keep].astype(np.int64)
+    n = np.asarray(overlap.data[keep], dtype=np.float64)
     same = np.asarray(agree[first, second], dtype=np.float64).ravel() if len(first) else np.empty(0)
     return first, second, n, same / np.maximum(n, 1)
 
@@ -93,98 +96,98 @@ def _met(first: I8, second: I8, m: int) -> Mask:
 
 
 def _core(first: I8, second: I8, share: F8, n: F8, m: int, anchor: int | None) -> Mask:
-    """The third of the workers who agree best with the trusted one, or else the half who do with all they met."""
-    me, other = np.r_[first, second], np.r_[second, first]
+    """Mask of the third of the workers who agree best with the trusted one, or the half who agree best with all."""
+    worker, other = np.r_[first, second], np.r_[second, first]
     weight, value = np.tile(n, 2), np.tile(share, 2)
     if anchor is not None:
         weight = np.where(other == anchor, weight, 0.0)
-    total = np.bincount(me, weights=weight, minlength=m)
-    score = np.bincount(me, weights=weight * value, minlength=m) / np.where(total > 0, total, np.nan)
+    total = np.bincount(worker, weights=weight, minlength=m)
+    score = np.bincount(worker, weights=weight * value, minlength=m) / np.where(total > 0, total, np.nan)
     if anchor is not None:
         score[anchor] = 1.0
-    # With somebody to trust, the honest need not be the majority: the best third will do.
+    # With a trusted worker, honest workers need not be the majority: the best third suffices.
     return np.asarray(score >= np.nanquantile(score, 0.5 if anchor is None else 2 / 3))
 
 
-def _fewest_who_explain(first: I8, second: I8, hot: Mask, m: int, anchor: int | None) -> Mask:
-    """Workers taken out one by one, who has most pairs in excess first, until no such pair is left."""
-    left, out = hot.copy(), np.zeros(m, dtype=bool)
-    while left.any():
-        load = np.bincount(np.r_[first[left], second[left]], minlength=m)
+def _fewest_who_explain(first: I8, second: I8, in_excess: Mask, m: int, anchor: int | None) -> Mask:
+    """Remove workers one by one, those with the most pairs in excess first, until no such pair remains."""
+    remaining, out = in_excess.copy(), np.zeros(m, dtype=bool)
+    while remaining.any():
+        n_pairs = np.bincount(np.r_[first[remaining], second[remaining]], minlength=m)
         if anchor is not None:
-            load[anchor] = 0
-        worst = int(load.argmax())
+            n_pairs[anchor] = 0
+        worst = int(n_pairs.argmax())
         out[worst] = True
-        left &= (first != worst) & (second != worst)
-    # The last of a ring has no partner left, but is in excess with most of those taken out.
-    with_out = np.bincount(np.r_[first[hot & out[second]], second[hot & out[first]]], minlength=m)
-    last = with_out >= max(2.0, 0.75 * out.sum())
+        remaining &= (first != worst) & (second != worst)
+    # The last member of a group has no partner left, but is in excess with most of the removed workers.
+    with_out = np.bincount(np.r_[first[in_excess & out[second]], second[in_excess & out[first]]], minlength=m)
+    is_last = with_out >= max(2.0, 0.75 * out.sum())
     if anchor is not None:
-        last[anchor] = False
-    return np.asarray(out | last)
+        is_last[anchor] = False
+    return np.asarray(out | is_last)
 
 
 def _vectors(first: I8, second: I8, share: F8, n: F8, core: Mask, k: int) -> F8:
-    """u[worker, rank]: fitted within the core, then to each other worker's agreement with the core; NaN where a worker
-    met too few of it."""
-    m, met = len(core), _partners(first, second, core)
-    # A vector of K numbers takes twice as many partners; where most have fewer, a shorter one must do.
-    rank = min(k, max(int(core.sum()) - 1, 1), max(int(np.median(met[core]) // PARTNERS), 1))
+    """Return u[worker, rank], fitted within the core, then to the other workers' agreement with the core; NaN for
+    workers with too few partners in the core."""
+    m, n_partners = len(core), _partners(first, second, core)
+    # A vector of K elements requires twice as many partners; if most workers have fewer, use a shorter one.
+    rank = min(k, max(int(core.sum()) - 1, 1), max(int(np.median(n_partners[core]) // PARTNERS), 1))
     within = core[first] & core[second]
-    place = np.cumsum(core) - 1
-    a, b = place[first[within]], place[second[within]]
-    inner = complete(np.r_[a, b], np.r_[b, a], np.tile(share[within], 2), int(core.sum()), rank, 200, 1e-6)
+    core_index = np.cumsum(core) - 1
+    a, b = core_index[first[within]], core_index[second[within]]
+    inner = complete_matrix(np.r_[a, b], np.r_[b, a], np.tile(share[within], 2), int(core.sum()), rank, 200, 1e-6)
     u = np.zeros((m, rank))
     u[core] = inner
-    me, other = np.r_[first, second], np.r_[second, first]
+    worker, other = np.r_[first, second], np.r_[second, first]
     value, weight = np.tile(share, 2), np.tile(n, 2)
-    use = core[other] & ~core[me]
-    for w in np.unique(me[use]).tolist():
-        rows = use & (me == w)
+    use = core[other] & ~core[worker]
+    for w in np.unique(worker[use]).tolist():
+        rows = use & (worker == w)
         x, root = u[other[rows]], np.sqrt(weight[rows])
         gram = (x * root[:, None]).T @ (x * root[:, None]) + 1e-3 * np.eye(rank)
         u[w] = np.linalg.solve(gram, x.T @ (weight[rows] * value[rows]))
-    return np.where((met >= PARTNERS * rank)[:, None], u, np.nan)
+    return np.where((n_partners >= PARTNERS * rank)[:, None], u, np.nan)
 
 
 def _partners(first: I8, second: I8, core: Mask) -> I8:
-    """How many of the core each worker met."""
+    """Number of partners of each worker in the core."""
     m = len(core)
     return np.asarray(np.bincount(first[core[second]], minlength=m) + np.bincount(second[core[first]], minlength=m))
 
 
 def _excess(first: I8, second: I8, n: F8, share: F8, u: F8, level: float) -> F8:
-    """Adjusted p-values of agreement beyond <u, u'>, by exact tails: common tasks are few.
+    """Adjusted p-values of agreement beyond <u, u'>, by exact tails because common tasks are few.
 
-    Pairs whose excess is small in size, or of which nothing can be predicted, get one.
+    Pairs with a small excess or without a prediction get one.
     """
     from scipy.special import betainc
 
     model = np.clip(np.einsum("pr,pr->p", u[first], u[second]), 0.02, 0.98)
-    known = np.isfinite(model)
+    is_known = np.isfinite(model)
     p = np.ones(len(n))
-    agreed = share[known] * n[known]
-    tail = betainc(np.maximum(agreed, 1e-9), n[known] - agreed + 1, model[known])
-    p[known] = adjusted(np.where(agreed > 0, tail, 1.0))
+    agreed = share[is_known] * n[is_known]
+    tail = betainc(np.maximum(agreed, 1e-9), n[is_known] - agreed + 1, model[is_known])
+    p[is_known] = adjusted(np.where(agreed > 0, tail, 1.0))
     return np.where(share - np.nan_to_num(model, nan=1.0) >= EXCESS, p, np.maximum(p, min(1.0, 2 * level)))
 
 
 def _flags(
-    annotations: Annotations, first: I8, second: I8, n: F8, share: F8, u: F8, p: F8, bad: Mask, level: float
+    annotations: Annotations, first: I8, second: I8, n: F8, share: F8, u: F8, p: F8, is_outlier: Mask, level: float
 ) -> list[Flag]:
     out = []
     for w in range(annotations.n_workers):
-        mine = np.flatnonzero(((first == w) | (second == w)) & (p <= level))
-        if not bad[w] or not len(mine):
+        pairs = np.flatnonzero(((first == w) | (second == w)) & (p <= level))
+        if not is_outlier[w] or not len(pairs):
             continue
-        mine = mine[np.argsort(p[mine], kind="stable")]
-        best = int(mine[0])
-        other = np.where(first[mine] == w, second[mine], first[mine])
-        names = annotations.workers.gather(other).to_list()
+        pairs = pairs[np.argsort(p[pairs], kind="stable")]
+        best = int(pairs[0])
+        partners = np.where(first[pairs] == w, second[pairs], first[pairs])
+        names = annotations.workers.gather(partners).to_list()
         expected = float(np.clip(u[first[best]] @ u[second[best]], 0, 1))
-        words = (
+        evidence = (
             f"agrees with {names[0]} on {share[best]:.0%} of {n[best]:.0f} common tasks, where their agreement with "
             f"the others explains {expected:.0%}; the same with {len(names) - 1} more"
         )
-        out.append(Flag(annotations.workers[w], "outlier", None, float(p[best]), words, (), tuple(names)))
+        out.append(Flag(annotations.workers[w], "outlier", None, float(p[best]), evidence, (), tuple(names)))
     return out

@@ -1,4 +1,4 @@
-"""Leaving flagged workers out, with a list of everything that changes: nothing is dropped silently."""
+"""Removal of flagged workers, with a record of everything that changes, so that nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -32,50 +32,55 @@ def blind_fit(method: Any, votes: Any, gold: Any, *, sampling: Any = None, **how
     return result, method.fit(votes, **how)
 
 
-def blind_to(result: Result, votes: Votes[Any], given: bool) -> Result | None:
-    """What gold may judge of a result that was fitted before: the result itself, or where its fit was `given` the gold,
+def blind_to(result: Result, votes: Votes[Any], gold_in_fit: bool) -> Result | None:
+    """What gold may judge of a result that was fitted before: the result itself, or where its fit was `gold_in_fit` the
+    gold,
     a fit of the same method without it; None where the method cannot do without."""
-    if not given:
+    if not gold_in_fit:
         return result
     if not measurable(result.method):
         return None
-    again: Result = registry.method(result.method, **result.params).fit(votes)
-    return again
+    refitted: Result = registry.method(result.method, **result.params).fit(votes)
+    return refitted
 
 
 # ----------------------------------------------------------------
-# Who depends on whom? Groups of workers who err together, in the form that `group_aware` takes.
+# Groups of dependent workers, in the format expected by `group_aware`.
 
 I8 = npt.NDArray[np.int64]
 
-# The search holds worker × worker tables.
+# Most workers for the search, which holds worker × worker tables.
 MAX_WORKERS = 3_000
 
 
 def dependence_groups(
     annotations: Annotations, *, level: float = 0.001, excess: float = 0.1
 ) -> tuple[tuple[Any, ...], ...]:
-    """Groups of two workers or more who agree beyond what independent errors explain, the largest first.
+    """Find groups of workers who agree more than independent errors explain, largest first.
 
-    `cw.GroupAware(groups=dependence_groups(votes))` gives each group one voice. `level` is the share of false
-    discoveries among pairs, `excess` the agreement beyond the fit that a pair must show.
+    `cw.classes.GroupAware(groups=dependence_groups(votes))` gives every group the weight of one worker.
+
+    Args:
+        annotations: The votes.
+        level: False discovery rate of the pairs.
+        excess: Least agreement of a pair beyond the fit.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> dependence_groups(votes)
     ()
     """
-    return named(annotations, group_numbers(annotations, level, excess))
+    return group_names(annotations, group_numbers(annotations, level, excess))
 
 
 def group_numbers(annotations: Annotations, level: float, excess: float) -> I8:
-    """Group number of each worker; crowds too large for the search stay single."""
+    """Return the group number of each worker; in crowds too large for the search, each worker is a group."""
     if annotations.n_workers > MAX_WORKERS:
         return np.arange(annotations.n_workers)
     return find_groups(annotations, level, excess)
 
 
-def named(annotations: Annotations, group: I8) -> tuple[tuple[Any, ...], ...]:
-    """Groups of several by the workers' names."""
+def group_names(annotations: Annotations, group: I8) -> tuple[tuple[Any, ...], ...]:
+    """Return the worker names of groups with several members."""
     sizes = np.bincount(group)
     order = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda g: (-sizes[g], g))
     return tuple(tuple(annotations.workers.gather(np.flatnonzero(group == g)).to_list()) for g in order)
@@ -86,10 +91,15 @@ REASON = "given by a worker who was flagged and left out"
 
 @dataclass(frozen=True)
 class Removal:
-    """`annotations` without the labels of `workers`; the vocabularies stay, so tasks keep their places.
+    """Annotations without the labels of some workers.
 
-    `n_labels` were left out. `orphans` are the tasks that had labels of flagged workers only: with orphans="keep" those
-    labels stayed, with "drop" these tasks are now without any. `reasons[worker]` names their flags.
+    Attributes:
+        annotations: The remaining votes, with unchanged vocabularies.
+        workers: The removed workers.
+        n_labels: Number of removed labels.
+        orphans: Tasks with labels of flagged workers only.
+        kept_orphans: Whether the labels of orphans were kept (orphans="keep") or dropped.
+        reasons: The flags of each removed worker.
     """
 
     annotations: Any
@@ -100,16 +110,16 @@ class Removal:
     reasons: dict[Any, tuple[str, ...]]
 
     def sentences(self) -> list[str]:
-        """What changed, for people."""
-        who = "no worker is" if not self.workers else f"{len(self.workers)} workers are"
-        lines = [f"{who} left out, with {self.n_labels:,} labels"]
+        """Describe the changes in sentences."""
+        workers = "no worker is" if not self.workers else f"{len(self.workers)} workers are"
+        lines = [f"{workers} left out, with {self.n_labels:,} labels"]
         if self.orphans:
             fate = "those labels are kept" if self.kept_orphans else "they are now without any label"
             lines.append(f"{len(self.orphans):,} tasks have labels of flagged workers only: {fate}")
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {
             "workers": list(self.workers),
             "labels": self.n_labels,
@@ -126,9 +136,13 @@ def drop_flagged(
     names: Collection[str] = REMOVED,
     orphans: Literal["keep", "drop"] = "keep",
 ) -> Removal:
-    """Leave out the workers who have a flag of these `names`.
+    """Remove the labels of flagged workers.
 
-    A task whose every label would go is an orphan: its labels are kept (default) or dropped, and it is listed.
+    Args:
+        annotations: The votes.
+        flags: Flags of the workers.
+        names: Names of the flags that lead to removal.
+        orphans: Whether to "keep" or "drop" the labels of tasks that would lose all labels.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2], [*"aba"], [*"xyx"])
@@ -140,24 +154,24 @@ def drop_flagged(
     for flag in flags:
         if flag.name in names:
             reasons[flag.worker] = (*reasons.get(flag.worker, ()), flag.name)
-    bad = np.array([name in reasons for name in annotations.workers.to_list()], dtype=bool)
-    gone = bad[annotations.worker]
-    left = np.bincount(annotations.task[~gone], minlength=annotations.n_tasks)
-    lonely = (annotations.labels_per_task > 0) & (left == 0)
+    is_flagged = np.array([name in reasons for name in annotations.workers.to_list()], dtype=bool)
+    is_removed = is_flagged[annotations.worker]
+    n_left = np.bincount(annotations.task[~is_removed], minlength=annotations.n_tasks)
+    is_orphan = (annotations.labels_per_task > 0) & (n_left == 0)
     if orphans == "keep":
-        gone = gone & ~lonely[annotations.task]
-    n = int(gone.sum())
-    kept = annotations.take(~gone)
-    before = annotations.ledger
-    if before.rows_used != len(annotations):  # a part of what was read: the ledger starts from zero
-        before = Ledger(len(annotations), len(annotations))
-    dropped = {**before.dropped, REASON: before.dropped.get(REASON, 0) + n}
-    ledger = Ledger(before.rows_in, len(kept), dropped, before.notes)
+        is_removed = is_removed & ~is_orphan[annotations.task]
+    n = int(is_removed.sum())
+    remaining = annotations.take(~is_removed)
+    ledger_before = annotations.ledger
+    if ledger_before.rows_used != len(annotations):  # a subset of the rows that were read: start a new ledger
+        ledger_before = Ledger(len(annotations), len(annotations))
+    dropped = {**ledger_before.dropped, REASON: ledger_before.dropped.get(REASON, 0) + n}
+    ledger = Ledger(ledger_before.rows_in, len(remaining), dropped, ledger_before.notes)
     return Removal(
-        replace(kept, ledger=ledger),
-        tuple(annotations.workers.filter(pl.Series(bad)).to_list()),
+        replace(remaining, ledger=ledger),
+        tuple(annotations.workers.filter(pl.Series(is_flagged)).to_list()),
         n,
-        tuple(annotations.tasks.filter(pl.Series(lonely)).to_list()),
+        tuple(annotations.tasks.filter(pl.Series(is_orphan)).to_list()),
         orphans == "keep",
         reasons,
     )
@@ -165,8 +179,8 @@ def drop_flagged(
 
 @dataclass(frozen=True)
 class Refit:
-    """A fit without flagged workers: the `result`, the votes that it rests on (`annotations`), who left, and how many
-    labels differ (None where answers are no classes)."""
+    """A fit without flagged workers: the result, the votes it was fitted on, the removed workers, their flags, and the
+    number of changed labels (None if answers are not classes)."""
 
     result: Result
     annotations: Any
@@ -175,19 +189,20 @@ class Refit:
     n_changed: int | None
 
     def sentences(self) -> list[str]:
-        """What changed, for people."""
-        left = [
+        """Describe the changes in sentences."""
+        removed = [
             f"left out: {flag.worker} ({flag.name}): {flag.evidence}"
             for flag in self.flags
             if flag.name in self.removal.reasons.get(flag.worker, ())
         ]
-        more = [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with everybody's votes"]
-        return [*left, *self.removal.sentences(), *more]
+        changes = (
+            [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with everybody's votes"]
+        )
+        return [*removed, *self.removal.sentences(), *changes]
 
 
 def fit_without_flagged(method: Any, annotations: Any, **how: Any) -> Refit:
-    """Fit, leave out the workers who are flagged as guessing or colluding, and fit again; `how` goes to both fits
-    (`cw.fit`)."""
+    """Fit, remove workers flagged as guessing or colluding, and fit again; `how` is passed to both fits (`cw.fit`)."""
     before = fit(annotations, method, **how)
     flags = annotations.kind.hooks.flags(annotations, before)
     removal = drop_flagged(annotations, flags)

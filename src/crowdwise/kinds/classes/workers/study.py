@@ -1,4 +1,4 @@
-"""Everything about the workers of one fit, worked out once: for the command line, the report and scripts."""
+"""All worker statistics of one fit, computed once for the command line, the report and scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....workers.flags import REMOVED, Flag, flag_table
 from ....workers.studied import Block, Studied, best_and_worst, between, number, some_of
 from ....workers.tables import bar
 from ..annotations import Annotations
-from ..methods.needs import too_thin
+from ..methods.requirements import too_sparse
 from ..scoring.tasks import contested
 from . import dependence as colluders
 from . import drift
@@ -27,14 +27,22 @@ from .judgement import Judgement, classes_of, confusion_of
 from .pairs import pair_table
 from .quality import quality_of
 
-# The agreement of the crowd alone takes the tables of so many workers.
+# Least number of workers in the check for too large tables, because the agreement of the crowd needs as much memory.
 _FEWEST = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Study(Studied):
-    """Workers who said classes. `quality`, `classes`, `confusion` and `curve` are tables (see the functions of these
-    names), `coachable` is whom a word may help (see `coachable`), none of whom guesses or colludes."""
+    """Study of workers who gave class labels.
+
+    Attributes:
+        votes: The votes.
+        quality: Table of `quality`.
+        classes: Table of `class_table`.
+        confusion: Table of `confusion_table`.
+        curve: Table of `learning_curve`.
+        coachable: Workers who may benefit from feedback (see `coachable`), without those who guess or collude.
+    """
 
     votes: Annotations = field(repr=False)
     classes: pl.DataFrame
@@ -43,7 +51,7 @@ class Study(Studied):
     coachable: list[Flag]
 
     def files(self) -> dict[str, pl.DataFrame]:
-        """The tables by the names of their files."""
+        """Return the tables by file name."""
         common = super().files()
         return {
             "quality.csv": common["quality.csv"],
@@ -57,21 +65,24 @@ class Study(Studied):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        found = super().to_dict()
-        workers = found.pop("workers")
+        """Return plain values."""
+        values = super().to_dict()
+        workers = values.pop("workers")
         coached = [flag.to_dict() for flag in self.coachable]
-        return {**found, "coachable": coached, "workers": workers, "classes": self.classes.to_dicts()}
+        return {**values, "coachable": coached, "workers": workers, "classes": self.classes.to_dicts()}
 
     def worker_tables(self, ends: int) -> list[Table]:
-        """All workers, or the best and the worst of many."""
+        """Return a table of all workers, or tables of the best and the worst of many."""
         best, worst = best_and_worst(self.quality, ends)
         n = int((self.quality["n_labels"] > 0).sum())
         header = ["worker", "labels", "skill", "95 % interval", "", "confirmed", "bits", "spammer?", "flags"]
         parts = {"Workers, best first": best}
         if len(worst):
-            of = f"({ends} of {n:,}, by the {{}} end of the interval)"
-            parts = {f"Workers, the best {of.format('lower')}": best, f"Workers, the worst {of.format('upper')}": worst}
+            title_suffix = f"({ends} of {n:,}, by the {{}} end of the interval)"
+            parts = {
+                f"Workers, the best {title_suffix.format('lower')}": best,
+                f"Workers, the worst {title_suffix.format('upper')}": worst,
+            }
         return [Table(title, header, [self._row(row) for row in table.to_dicts()]) for title, table in parts.items()]
 
     def _row(self, row: dict[str, Any]) -> list[str]:
@@ -90,27 +101,32 @@ class Study(Studied):
         ]
 
     def more(self, shown: int) -> list[Block]:
-        """Whom a word may help."""
+        """Return a table of the coachable workers."""
         if not self.coachable:
             return []
-        of = {row["worker"]: row for row in self.quality.to_dicts()}
+        quality_rows = {row["worker"]: row for row in self.quality.to_dicts()}
         rows = [
-            [str(f.worker), f"{of[f.worker]['n_labels']:,}", number(of[f.worker]["skill"]), f.evidence]
+            [
+                str(f.worker),
+                f"{quality_rows[f.worker]['n_labels']:,}",
+                number(quality_rows[f.worker]["skill"]),
+                f.evidence,
+            ]
             for f in self.coachable[:shown]
         ]
-        title = f"Coachable: a word may help{some_of(shown, len(self.coachable))}"
-        return [Table(title, ["worker", "labels", "skill", "what is seen"], rows)]
+        title = f"Coachable: feedback may help{some_of(shown, len(self.coachable))}"
+        return [Table(title, ["worker", "labels", "skill", "evidence"], rows)]
 
     def closing_more(self) -> str:
-        """How many are coachable."""
+        """Return the number of coachable workers as text."""
         return f", {len(self.coachable)} coachable" * bool(self.coachable)
 
 
-def graded(annotations: Annotations, level: Level | None, order: Sequence[Any] | None) -> dict[str, Any]:
-    """How the agreement is graded: as it was asked for, or by the votes' own order."""
-    own = annotations.answers.order
-    if level is None and order is None and own is not None:
-        return {"level": "ordinal", "order": annotations.classes.gather(own).to_list()}
+def agreement_options(annotations: Annotations, level: Level | None, order: Sequence[Any] | None) -> dict[str, Any]:
+    """Return level and order of the agreement: as given, or by the order of the classes."""
+    class_order = annotations.answers.order
+    if level is None and order is None and class_order is not None:
+        return {"level": "ordinal", "order": annotations.classes.gather(class_order).to_list()}
     return {"level": level or "nominal", "order": order}
 
 
@@ -123,11 +139,17 @@ def study_classes(
     order: Sequence[Any] | None = None,
     idle: float = 600.0,
 ) -> Study:
-    """Of classes. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement (see `agreement`;
-    votes that have an order are graded by it unless something else is said), `idle` is the longest pause in seconds
-    that still counts as work.
+    """Study the workers of a fit of classes.
+
+    Args:
+        annotations: The votes.
+        result: A result fitted on these votes.
+        gold: Known labels, for accuracies on gold tasks.
+        level: Level of measurement for the agreement (see `agreement`); ordinal by default if classes have an order.
+        order: Order of the classes for the agreement.
+        idle: Longest pause, in seconds, that counts as working time.
     """
-    if too_thin(annotations, _FEWEST):
+    if too_sparse(annotations, _FEWEST):
         raise DataError(
             f"{annotations.n_classes:,} classes are too many to judge {annotations.n_workers:,} workers by "
             f"{len(annotations):,} labels: their confusion matrices would be far larger than the data; "
@@ -140,7 +162,7 @@ def study_classes(
         votes=annotations,
         result=result,
         quality=quality_of(judgement, gold, idle),
-        agreement=agreement(annotations, **graded(annotations, level, order)),
+        agreement=agreement(annotations, **agreement_options(annotations, level, order)),
         flags=flags,
         classes=classes_of(judgement),
         confusion=confusion_of(judgement),
@@ -149,17 +171,17 @@ def study_classes(
     )
 
 
-# What comes first in a list of flags.
+# Order of the flags in a list.
 _ORDER = ("colluding", "adversarial", "constant", "random", "copying", "drift", "unknown")
 
 
 def flag_classes(annotations: Annotations, result: Result) -> list[Flag]:
-    """All flags of a fit of classes."""
+    """Return all flags of a fit of classes."""
     return flags_of(Judgement(annotations, result))
 
 
 def flags_of(judgement: Judgement) -> list[Flag]:
-    """All flags with an error rate: spammers, adversaries, colluders, copiers, drift, and who is unknown."""
-    found = [*spammers.flags_of(judgement), *colluders.flags_of(judgement), *drift.flags_of(judgement)]
-    place = {name: i for i, name in enumerate(_ORDER)}
-    return sorted(found, key=lambda flag: place.get(flag.name, len(_ORDER)))
+    """Return all flags with an error rate: spammers, adversaries, colluders, copiers, drift, and unknown workers."""
+    flags = [*spammers.flags_of(judgement), *colluders.flags_of(judgement), *drift.flags_of(judgement)]
+    priority = {name: i for i, name in enumerate(_ORDER)}
+    return sorted(flags, key=lambda flag: priority.get(flag.name, len(_ORDER)))

@@ -1,4 +1,4 @@
-"""Places of items, all at once: which of them can be told apart, and which places each may have."""
+"""Simultaneous ranks of items, agreement of two orders, and the reliability of workers given scores."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from ....stats.bootstrap import central
 from .models import Block, PairRows
 
 # ----------------------------------------------------------------
-# How far two orders go together: Kendall's tau-b, Spearman's rho, pairs in the right order, with intervals.
-# Only items of one group are compared. Kendall (1945), doi:10.1093/biomet/33.3.239.
+# Agreement of two orders: Kendall's tau-b, Spearman's rho and pairs in the right order, with intervals.
+# Only items of the same group are compared. Kendall (1945), doi:10.1093/biomet/33.3.239.
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
-# Items of a group that are resampled at most.
+# Largest number of items of a group that are resampled.
 LARGEST = 1500
 NOTHING = float("nan")
 
 
 @dataclass(frozen=True)
 class Concordance:
-    """Each as (value, low, high): tau-b, rho, and the share of pairs with different truths in the right order (a pair
-    with equal scores counts half). NaN: not known."""
+    """Agreement of scores with the truth, as (value, low, high): tau-b, rho, and the share of pairs in the right order.
+
+    A pair with equal scores counts half; pairs with equal truths do not count. NaN: not known.
+    """
 
     kendall: tuple[float, float, float]
     spearman: tuple[float, float, float]
@@ -33,39 +35,39 @@ class Concordance:
 
 
 def concordance(score: F8, truth: F8, group: I8, resamples: int = 0, seed: int = 0) -> Concordance:
-    """Groups count by their pairs of items; intervals (95 %) by resampling items within groups."""
+    """Compare scores with the truth within groups, weighted by pairs; 95 % intervals by resampling items in groups."""
     rng = np.random.default_rng(seed)
     order = np.argsort(group, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
+    groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
     sums, draws, rhos = np.zeros(4), np.zeros((resamples, 4)), []
-    for part in parts:
-        n = len(part)
+    for members in groups:
+        n = len(members)
         if n < 2:
             continue
-        some = part if n <= LARGEST else rng.choice(part, LARGEST, replace=False)
-        grow = (n * (n - 1)) / (len(some) * (len(some) - 1))
-        tables = _tables(score[some], truth[some])
-        sums += grow * np.array([table.sum() for table in tables])
+        sample = members if n <= LARGEST else rng.choice(members, LARGEST, replace=False)
+        weight = (n * (n - 1)) / (len(sample) * (len(sample) - 1))
+        tables = _tables(score[sample], truth[sample])
+        sums += weight * np.array([table.sum() for table in tables])
         if resamples:
-            # Shrunk for groups that were cut: what varies there is the whole group's mean.
-            m = rng.multinomial(len(some), np.full(len(some), 1 / len(some)), size=resamples).astype(np.float64)
-            draws += grow * np.stack([np.einsum("ri,ij,rj->r", m, t, m, optimize=True) for t in tables], axis=1)
-        rho = _spearman(score[part], truth[part])
+            # Scaled up for groups of which only a sample is resampled.
+            m = rng.multinomial(len(sample), np.full(len(sample), 1 / len(sample)), size=resamples).astype(np.float64)
+            draws += weight * np.stack([np.einsum("ri,ij,rj->r", m, t, m, optimize=True) for t in tables], axis=1)
+        rho = _spearman(score[members], truth[members])
         if np.isfinite(rho):
             rhos.append((rho, n))
     tau, right = _read(sums[None])
     ends = [(NOTHING, NOTHING)] * 2
     if resamples:
-        ends = [_ends(each, len(order)) for each in _read(draws)]
+        ends = [_ends(draw, len(order)) for draw in _read(draws)]
     return Concordance((float(tau[0]), *ends[0]), _mean_rho(rhos), (float(right[0]), *ends[1]), int(sums[1] / 2))
 
 
 def _tables(score: F8, truth: F8) -> tuple[F8, F8, F8, F8]:
-    """Of all pairs: product of the signs, whether truths differ, whether scores differ, right (half where equal)."""
+    """For all pairs: product of the signs, truths differ, scores differ, right order (a half for equal scores)."""
     s = np.sign(score[:, None] - score[None, :])
     t = np.sign(truth[:, None] - truth[None, :])
-    both = s * t
-    return both, np.abs(t), np.abs(s), np.abs(t) * (1 + both) / 2
+    product = s * t
+    return product, np.abs(t), np.abs(s), np.abs(t) * (1 + product) / 2
 
 
 def _read(sums: F8) -> tuple[F8, F8]:
@@ -74,8 +76,8 @@ def _read(sums: F8) -> tuple[F8, F8]:
 
 
 def _ends(draws: F8, n: int) -> tuple[float, float]:
-    known = draws[np.isfinite(draws)]
-    return (NOTHING, NOTHING) if len(known) < 20 else central(known, n, 0.95)
+    finite = draws[np.isfinite(draws)]
+    return (NOTHING, NOTHING) if len(finite) < 20 else central(finite, n, 0.95)
 
 
 def _spearman(score: F8, truth: F8) -> float:
@@ -88,7 +90,7 @@ def _spearman(score: F8, truth: F8) -> float:
 
 
 def _mean_rho(rhos: list[tuple[float, int]]) -> tuple[float, float, float]:
-    """Weighted by items; the interval is Fisher's, of as many items as there are beyond three a group."""
+    """Mean of rho weighted by items, with Fisher's interval; a group of n items has n - 3 degrees of freedom."""
     if not rhos:
         return NOTHING, NOTHING, NOTHING
     value = float(np.average([r for r, _ in rhos], weights=[n for _, n in rhos]))
@@ -99,15 +101,17 @@ def _mean_rho(rhos: list[tuple[float, int]]) -> tuple[float, float, float]:
     return value, float(np.tanh(z - half)), float(np.tanh(z + half))
 
 
-# Islands up to this size get their bound from draws, larger ones from Bonferroni's.
+# Components up to this size get their bound from simulated draws, larger ones from Bonferroni's inequality.
 DRAWN, DRAWS = 60, 2000
 _CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """By item, within its island: the places rank_low..rank_high that it may have, all of them right together with
-    the chance of the level, and the group (1: the first; its members cannot be told from its best)."""
+    """Simultaneous confidence intervals of the ranks within each component, rank_low..rank_high, and groups.
+
+    Group 1 is the first. The members of a group cannot be distinguished from its best item.
+    """
 
     rank_low: I8
     rank_high: I8
@@ -115,24 +119,24 @@ class Places:
 
 
 def places(score: F8, blocks: list[Block], level: float, seed: int = 0) -> Places:
-    """From the differences of all pairs at once."""
+    """Derive ranks and groups from the score differences of all pairs, at a simultaneous confidence level."""
     low, high, group = (np.ones(len(score), dtype=np.int64) for _ in range(3))
     for block in blocks:
         size = block.members.shape[1]
         bound = _bound(block, level, seed)
         step = max(1, _CELLS // size**2) if block.covariance is not None else 1
         for lo in range(0, len(block.members), step):
-            some = slice(lo, lo + step)
-            above, below = _counts(block, some, score, bound)
-            members = block.members[some]
+            components = slice(lo, lo + step)
+            above, below = _counts(block, components, score, bound)
+            members = block.members[components]
             low[members], high[members] = 1 + above, size - below
-            for island, of in zip(members, _groups(block, some, score, bound), strict=True):
-                group[island] = of
+            for component, group_of in zip(members, _groups(block, components, score, bound), strict=True):
+                group[component] = group_of
     return Places(low, high, group)
 
 
 def _bound(block: Block, level: float, seed: int) -> F8:
-    """How many standard errors a difference must have, for each island."""
+    """Number of standard errors from which a difference is significant, for each component."""
     from scipy.stats import norm
 
     n, size = block.members.shape
@@ -151,41 +155,41 @@ def _bound(block: Block, level: float, seed: int) -> F8:
     return plain
 
 
-def _variance(block: Block, some: slice, rows: slice) -> F8:
-    """Variance of the differences of some members (rows) from all, [island, row, member]."""
-    v = block.variance[some]
+def _variance(block: Block, components: slice, rows: slice) -> F8:
+    """Variance of the differences of some members (rows) from all, [component, row, member]."""
+    v = block.variance[components]
     out: F8 = v[:, rows, None] + v[:, None, :]
-    return out if block.covariance is None else np.maximum(out - 2 * block.covariance[some][:, rows], 0.0)
+    return out if block.covariance is None else np.maximum(out - 2 * block.covariance[components][:, rows], 0.0)
 
 
-def _counts(block: Block, some: slice, score: F8, bound: F8) -> tuple[I8, I8]:
-    """Of each member, how many are surely above and surely below it."""
-    s = score[block.members[some]]
+def _counts(block: Block, components: slice, score: F8, bound: F8) -> tuple[I8, I8]:
+    """Numbers of members that are significantly above and below each member."""
+    s = score[block.members[components]]
     above, below = np.zeros(s.shape, dtype=np.int64), np.zeros(s.shape, dtype=np.int64)
     step = max(1, _CELLS // max(s.size, 1))
     for lo in range(0, s.shape[1], step):
         rows = slice(lo, lo + step)
         gap = s[:, None, :] - s[:, rows, None]
-        need = bound[some][:, None, None] * np.sqrt(_variance(block, some, rows))
+        need = bound[components][:, None, None] * np.sqrt(_variance(block, components, rows))
         above[:, rows], below[:, rows] = (gap > need).sum(axis=2), (-gap > need).sum(axis=2)
     return above, below
 
 
-def _groups(block: Block, some: slice, score: F8, bound: F8) -> I8:
-    """Down the list: a group goes on as long as its members cannot be told from its best."""
-    members = block.members[some]
+def _groups(block: Block, components: slice, score: F8, bound: F8) -> I8:
+    """Assign groups from the best item down: an item starts a new group if it differs from the head of the last."""
+    members = block.members[components]
     s = score[members]
     order = np.argsort(-s, axis=1, kind="stable")
     n, size = s.shape
     out = np.ones((n, size), dtype=np.int64)
-    v = block.variance[some]
+    v = block.variance[components]
     rows, head, group = np.arange(n), order[:, 0].copy(), np.ones(n, dtype=np.int64)
     for place in range(1, size):
         at = order[:, place]
         var = v[rows, head] + v[rows, at]
         if block.covariance is not None:
-            var = np.maximum(var - 2 * block.covariance[some][rows, head, at], 0.0)
-        new = s[rows, head] - s[rows, at] > bound[some] * np.sqrt(var)
+            var = np.maximum(var - 2 * block.covariance[components][rows, head, at], 0.0)
+        new = s[rows, head] - s[rows, at] > bound[components] * np.sqrt(var)
         group += new
         head = np.where(new, at, head)
         out[rows, at] = group
@@ -193,14 +197,14 @@ def _groups(block: Block, some: slice, score: F8, bound: F8) -> I8:
 
 
 # ----------------------------------------------------------------
-# How far each worker's answers follow given scores: the posterior of e_m in P = e s(d) + (1 - e) s(-d), on a grid.
+# Reliability of each worker given scores: the posterior of e_m in P = e s(d) + (1 - e) s(-d), on a grid.
 
 GRID = (np.arange(60) + 0.5) / 60
 
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Posterior density[worker, knot of GRID] and what follows from it."""
+    """Posterior density[worker, knot of GRID] of the reliability, its mean and its 95 % interval."""
 
     density: F8
     mean: F8
@@ -213,15 +217,15 @@ class Reliability:
 
 
 def reliability(rows: PairRows, score: F8, a: float = 2.0, b: float = 1.0) -> Reliability:
-    """Ties tell nothing here. Workers without answers keep the prior Beta(a, b)."""
+    """Estimate the reliability of each worker. Ties are ignored; workers without answers keep the prior Beta(a, b)."""
     prior = (a - 1) * np.log(GRID) + (b - 1) * np.log1p(-GRID)
     log = np.tile(prior, (rows.n_workers, 1))
     decided = np.flatnonzero(rows.outcome != 2)
     d = score[rows.left[decided]] - score[rows.right[decided]]
-    s = np.exp(-np.logaddexp(0.0, -np.where(rows.outcome[decided] == 0, d, -d)))  # of the side that was chosen
-    who, w = rows.worker[decided], rows.weights[decided]
+    s = np.exp(-np.logaddexp(0.0, -np.where(rows.outcome[decided] == 0, d, -d)))  # of the chosen side
+    worker, w = rows.worker[decided], rows.weights[decided]
     for j, knot in enumerate(GRID):
-        log[:, j] += np.bincount(who, w * np.log(knot * s + (1 - knot) * (1 - s)), rows.n_workers)
+        log[:, j] += np.bincount(worker, w * np.log(knot * s + (1 - knot) * (1 - s)), rows.n_workers)
     density = np.exp(log - log.max(axis=1, keepdims=True))
     density /= density.sum(axis=1, keepdims=True)
     cum = np.cumsum(density, axis=1)

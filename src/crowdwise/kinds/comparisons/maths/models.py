@@ -1,4 +1,4 @@
-"""Comparisons as arrays: who was asked about which two items, and which of them won."""
+"""Models of comparisons on arrays: Bradley-Terry, CrowdBT, Davidson, noisy Bradley-Terry, and simple scores."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ LEFT, RIGHT, TIE = 0, 1, 2
 
 
 def total(codes: npt.NDArray[np.integer], values: npt.NDArray[Any], n: int) -> F8:
-    """Sums of the values by code."""
+    """Sum the values by code."""
     return np.asarray(np.bincount(codes, values, n), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """Row by row: left and right item, outcome (LEFT, RIGHT, TIE), worker, weight (None: all 1)."""
+    """Comparisons as arrays: left and right item, outcome (LEFT, RIGHT, TIE), worker, weight (None: 1) of each row."""
 
     left: npt.NDArray[np.integer]
     right: npt.NDArray[np.integer]
@@ -36,28 +36,28 @@ class PairRows:
 
     @cached_property
     def weights(self) -> F8:
-        """A weight for every row."""
+        """The weight of each row."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
     def share(self) -> F8:
-        """What the left item won of each row: 1, 0, or 1/2 of a tie."""
+        """The share of each row that the left item wins: 1, 0, or 1/2 for a tie."""
         return np.asarray(np.array([1.0, 0.0, 0.5])[self.outcome])
 
     @cached_property
     def has_ties(self) -> bool:
-        """Whether some row that counts is a tie."""
+        """Whether any row with weight is a tie."""
         return bool(((self.outcome == TIE) & (self.weights > 0)).any())
 
     @cached_property
     def mixed_sides(self) -> bool:
-        """Whether items stand on both sides of the items that follow them by name."""
+        """Whether the item that is first by name occurs on both sides."""
         first = self.left < self.right
         return len(self) < 20 or bool(first.any() and not first.all())
 
     @cached_property
     def pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], F8, F8]:
-        """Each pair of items once: lower code, higher code, wins of either, a tie counted as half a win."""
+        """Each pair of items once: lower code, higher code, wins of either; a tie is half a win."""
         low, high = np.minimum(self.left, self.right).astype(np.int64), np.maximum(self.left, self.right)
         key, at = np.unique(low * self.n_items + high, return_inverse=True)
         first = np.where(self.left <= self.right, self.share, 1 - self.share)
@@ -67,42 +67,44 @@ class PairRows:
 
     @cached_property
     def asked(self) -> F8:
-        """Weight of the rows that an item is in."""
-        both = np.concatenate([self.left, self.right])
-        return total(both, np.concatenate([self.weights, self.weights]), self.n_items)
+        """Total weight of the rows of each item."""
+        items = np.concatenate([self.left, self.right])
+        return total(items, np.concatenate([self.weights, self.weights]), self.n_items)
 
     @cached_property
     def component(self) -> npt.NDArray[np.int64]:
-        """Which island of the graph of compared items each one lies on; the largest is 0, then by the first item."""
+        """Connected component of each item in the graph of compared items; the largest is 0, then by the first item."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        heard = self.weights > 0
-        ones = np.ones(int(heard.sum()), dtype=np.int8)
-        graph = coo_array((ones, (self.left[heard], self.right[heard])), shape=(self.n_items, self.n_items))
-        found = connected_components(graph, directed=False, return_labels=True)[1].astype(np.int64)
-        size = np.bincount(found, minlength=1)
+        has_weight = self.weights > 0
+        ones = np.ones(int(has_weight.sum()), dtype=np.int8)
+        graph = coo_array((ones, (self.left[has_weight], self.right[has_weight])), shape=(self.n_items, self.n_items))
+        label = connected_components(graph, directed=False, return_labels=True)[1].astype(np.int64)
+        size = np.bincount(label, minlength=1)
         first = np.full(len(size), self.n_items)
-        np.minimum.at(first, found, np.arange(self.n_items))
+        np.minimum.at(first, label, np.arange(self.n_items))
         rank = np.empty(len(size), dtype=np.int64)
         rank[np.lexsort((first, -size))] = np.arange(len(size))
-        return rank[found]
+        return rank[label]
 
 
 # ----------------------------------------------------------------
-# How sure scores are: the inverse of the information about them, island by island, the level of each left out.
+# Uncertainty of the scores: the inverse of their information matrix per component, with the free level removed.
 
 I8 = npt.NDArray[np.int64]
-# Islands of more items get their variances from two terms of a series instead of an inverse.
+# Components of more items get their variances from two terms of a series instead of an inverse.
 LARGEST = 2000
-# Cells of matrices that are inverted at once.
+# Cells of matrices that are inverted in one batch.
 _CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Islands of one size: members[island, place] (codes of items), covariance[island, place, place], or only the
-    variance[island, place] of islands that are too large."""
+    """Components of one size: members[component, i] (codes of items), covariance[component, i, j], variance.
+
+    The covariance is None for components that are too large.
+    """
 
     members: I8
     covariance: F8 | None
@@ -111,41 +113,49 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Cross:
-    """What a row tells of its score difference and its worker's parameter together, and of that parameter alone
-    (by worker, prior included)."""
+    """Information of each row about its score difference and its worker's parameter together (`mixed`), and of each
+    worker's answers and prior about that parameter (`parameter`)."""
 
-    both: F8
-    own: F8
+    mixed: F8
+    parameter: F8
 
 
 def blocks(rows: PairRows, info: F8, ridge: F8 | float, cross: list[Cross]) -> list[Block]:
-    """The covariance of the scores where row e tells info[e] of its difference and workers' parameters are estimated
-    too (each of them by itself)."""
+    """Compute the covariance of the scores, block by block.
+
+    Args:
+        rows: The comparisons.
+        info: Information of each row about its score difference.
+        ridge: Information of the prior about each score.
+        cross: One entry per parameter of the workers that is estimated together with the scores.
+    """
     from scipy.sparse import coo_array, csr_array
 
     k = rows.n_items
     i, j = rows.left.astype(np.int64), rows.right.astype(np.int64)
     at = (np.concatenate([i, j, i, j, np.arange(k)]), np.concatenate([i, j, j, i, np.arange(k)]))
     values = np.concatenate([info, info, -info, -info, np.broadcast_to(np.asarray(ridge, dtype=np.float64), k)])
-    found = coo_array((values, at), shape=(k, k)).tocsr()
+    precision = coo_array((values, at), shape=(k, k)).tocsr()
     small = np.bincount(rows.component, minlength=1).max(initial=0) <= LARGEST
-    for one in cross if small else []:
-        both = coo_array(
+    for term in cross if small else []:
+        mixed = coo_array(
             (
-                np.concatenate([one.both, -one.both]),
+                np.concatenate([term.mixed, -term.mixed]),
                 (np.concatenate([i, j]), np.concatenate([rows.worker, rows.worker])),
             ),
             shape=(k, rows.n_workers),
         ).tocsr()
-        scaled = csr_array(both.multiply(1 / np.sqrt(np.maximum(one.own, 1e-12))[None, :]))
-        found = found - (scaled @ scaled.T).multiply(_same(rows.component, scaled @ scaled.T))
+        scaled = csr_array(mixed.multiply(1 / np.sqrt(np.maximum(term.parameter, 1e-12))[None, :]))
+        precision = precision - (scaled @ scaled.T).multiply(_same(rows.component, scaled @ scaled.T))
     return [
-        block for size in np.unique(np.bincount(rows.component)) for block in _of_size(found, rows.component, int(size))
+        block
+        for size in np.unique(np.bincount(rows.component))
+        for block in _of_size(precision, rows.component, int(size))
     ]
 
 
 def _same(component: I8, like: object) -> object:
-    """1 where both items lie on one island: workers who visit several tie them together only weakly."""
+    """1 where both items are in the same component; workers link components only weakly."""
     from scipy.sparse import coo_array
 
     one = coo_array(like)  # type: ignore[call-overload]
@@ -153,31 +163,33 @@ def _same(component: I8, like: object) -> object:
     return coo_array(((component[row] == component[col]).astype(np.float64), (row, col)), shape=one.shape).tocsr()
 
 
-def _of_size(found: object, component: I8, size: int) -> list[Block]:
+def _of_size(precision: object, component: I8, size: int) -> list[Block]:
     from scipy.sparse import coo_array
 
     counts = np.bincount(component)
-    islands = np.flatnonzero(counts == size)
+    components = np.flatnonzero(counts == size)
     if not size:
         return []
     order = np.argsort(component, kind="stable")
     begin = np.concatenate([[0], np.cumsum(counts)])[:-1]
-    members = order[begin[islands][:, None] + np.arange(size)]
-    cells = coo_array(found)  # type: ignore[call-overload]
+    members = order[begin[components][:, None] + np.arange(size)]
+    cells = coo_array(precision)  # type: ignore[call-overload]
     row, col = cells.coords
-    place, which = np.empty(len(component), dtype=np.int64), np.full(len(component), -1, dtype=np.int64)
+    place, component_of = np.empty(len(component), dtype=np.int64), np.full(len(component), -1, dtype=np.int64)
     place[members] = np.arange(size)
-    which[members] = np.arange(len(islands))[:, None]
-    here = (which[row] >= 0) & (which[row] == which[col])
-    row, col, value = row[here], col[here], cells.data[here]
+    component_of[members] = np.arange(len(components))[:, None]
+    of_size = (component_of[row] >= 0) & (component_of[row] == component_of[col])
+    row, col, value = row[of_size], col[of_size], cells.data[of_size]
     if size > LARGEST:
-        return [_series(members, which[row], place[row], place[col], value, size)]
+        return [_series(members, component_of[row], place[row], place[col], value, size)]
     out = []
     step = max(1, _CELLS // size**2)
-    for lo in range(0, len(islands), step):
-        some = (which[row] >= lo) & (which[row] < lo + step)
-        table = np.zeros((min(step, len(islands) - lo), size, size))
-        np.add.at(table, (which[row[some]] - lo, place[row[some]], place[col[some]]), value[some])
+    for lo in range(0, len(components), step):
+        is_member = (component_of[row] >= lo) & (component_of[row] < lo + step)
+        table = np.zeros((min(step, len(components) - lo), size, size))
+        np.add.at(
+            table, (component_of[row[is_member]] - lo, place[row[is_member]], place[col[is_member]]), value[is_member]
+        )
         out.append(_inverted(members[lo : lo + step], table))
     return out
 
@@ -186,13 +198,13 @@ def _inverted(members: I8, table: F8) -> Block:
     size = table.shape[1]
     full: F8 = np.asarray(np.linalg.inv(table), dtype=np.float64)
     full -= full.mean(axis=1, keepdims=True)
-    full -= full.mean(axis=2, keepdims=True)  # the level of an island is a convention
+    full -= full.mean(axis=2, keepdims=True)  # the level of a component is arbitrary
     variance = np.maximum(np.diagonal(full, axis1=1, axis2=2), 0.0)
     return Block(members, full if size > 1 else np.zeros_like(full), variance)
 
 
 def _series(members: I8, which: I8, one: I8, two: I8, value: F8, size: int) -> Block:
-    """1/h_ii + sum_j h_ij² / (h_ii² h_jj): close where every item has many opponents."""
+    """Approximate variances 1/h_ii + sum_j h_ij² / (h_ii² h_jj): accurate where every item has many opponents."""
     n = len(members)
     diagonal = np.zeros((n, size))
     on = one == two
@@ -203,16 +215,16 @@ def _series(members: I8, which: I8, one: I8, two: I8, value: F8, size: int) -> B
 
 
 # ----------------------------------------------------------------
-# What every method for comparisons gives: scores of items, a picture of workers, and how a comparison comes out.
+# Result of every model of comparisons: scores of items, parameters of workers, probabilities of outcomes.
 
 
 @dataclass(frozen=True, eq=False)
 class PairFit:
-    """score[item]; reliability, slope, position, tie[worker] (None: the method has none of it).
+    """score[item] and reliability, slope, position, tie[worker] (None: not a parameter of the method).
 
-    P(left wins) and P(tie) of a pair, asked of nobody in particular, follow from the scores and `tie_level`, the
-    strength of a tie beside two equal items (-inf: there are no ties).
-    `blocks` hold the covariance of the scores, island by island; None where the method does not know it.
+    The outcome probabilities of an unknown worker follow from the scores, `tie_level`, the strength of a tie between
+    equal items (-inf: no ties), and `tie_spread`, its standard deviation over the workers. `blocks` is the covariance
+    of the scores per component (None: not known).
     """
 
     score: F8
@@ -228,14 +240,14 @@ class PairFit:
     converged: bool = True
 
 
-# Knots of the average over workers' tie rates: a standard normal by Gauss and Hermite.
+# Gauss-Hermite knots of a standard normal, for the average over the workers' tie rates.
 _KNOTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
 
 def outcome(
     score: F8, left: npt.NDArray[np.integer], right: npt.NDArray[np.integer], level: float, spread: float
 ) -> F8:
-    """P(left wins, right wins, tie) of pairs for a worker who is not known: averaged over the crowd's tie rates."""
+    """P(left wins, right wins, tie) of pairs for an unknown worker, averaged over the crowd's tie rates."""
     half = (score[left] - score[right]) / 2
     out = np.zeros((len(half), 3))
     if level == -np.inf:
@@ -263,7 +275,7 @@ DENSE = 1500
 
 
 def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) -> PairFit:
-    """Newton steps, halved where the objective would fall."""
+    """Fit by Newton steps, halved where the objective would decrease."""
     one, two, won, lost = rows.pairs
     score = np.zeros(rows.n_items)
     value = _value(score, one, two, won, lost, strength)
@@ -272,22 +284,22 @@ def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) ->
         s = np.exp(-np.logaddexp(0.0, score[two] - score[one]))
         turn = won * (1 - s) - lost * s
         gradient = total(one, turn, rows.n_items) - total(two, turn, rows.n_items) - strength * score
-        way = _solved(one, two, (won + lost) * s * (1 - s), strength, gradient)
+        direction = _solved(one, two, (won + lost) * s * (1 - s), strength, gradient)
         step = 1.0
-        while step > 1e-6 and _value(score + step * way, one, two, won, lost, strength) < value:
+        while step > 1e-6 and _value(score + step * direction, one, two, won, lost, strength) < value:
             step /= 2
         if step <= 1e-6:
             converged = True
             break
-        score = score + step * way
+        score = score + step * direction
         new = _value(score, one, two, won, lost, strength)
-        # Where the ridge is next to nothing, rounding moves the common level on and on.
-        converged = float(np.abs(step * (way - way.mean())).max(initial=0.0)) <= tol or new <= value
+        # With a tiny ridge, rounding errors keep moving the common level.
+        converged = float(np.abs(step * (direction - direction.mean())).max(initial=0.0)) <= tol or new <= value
         value = new
         trace.append(value)
     s = np.exp(-np.logaddexp(0.0, -(score[rows.left] - score[rows.right])))
-    found = blocks(rows, rows.weights * s * (1 - s), strength, [])
-    return PairFit(score, found, trace=np.array(trace), n_iter=len(trace) - 1, converged=converged)
+    covariance = blocks(rows, rows.weights * s * (1 - s), strength, [])
+    return PairFit(score, covariance, trace=np.array(trace), n_iter=len(trace) - 1, converged=converged)
 
 
 def _value(score: F8, one: I8, two: I8, won: F8, lost: F8, strength: float) -> float:
@@ -297,7 +309,7 @@ def _value(score: F8, one: I8, two: I8, won: F8, lost: F8, strength: float) -> f
 
 
 def _solved(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64], weight: F8, ridge: float, target: F8) -> F8:
-    """(Laplacian of the weights + ridge) x = target."""
+    """Solve (Laplacian of the weights + ridge) x = target."""
     k = len(target)
     diagonal = total(one, weight, k) + total(two, weight, k) + ridge
     if k <= DENSE:
@@ -314,11 +326,11 @@ def _solved(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64], weight: F8, 
 
 
 # ----------------------------------------------------------------
-# Scores are drawn to 0 by a normal prior: it holds what nothing else holds, such as the level of an island.
+# A normal prior shrinks scores towards 0 and fixes what the data do not, such as the level of a component.
 
 
 def ridge(score: F8, strength: float) -> tuple[float, F8, F8]:
-    """Log density of N(0, 1 / strength) but for a constant, its gradient and its curvature."""
+    """Log density of N(0, 1 / strength) up to a constant, its gradient and its curvature."""
     return -0.5 * strength * float(score @ score), -strength * score, np.full(len(score), strength)
 
 
@@ -326,40 +338,40 @@ def ridge(score: F8, strength: float) -> tuple[float, F8, F8]:
 # CrowdBT's objective: P(worker m says i > j) = e_m s(d) + (1 - e_m) s(-d), d = score_i - score_j.
 # Chen, Bennett, Collins-Thompson & Horvitz (2013), doi:10.1145/2433396.2433420. A tie is half a win of either.
 
-# Rows from which compiled code pays for its loading.
+# Number of rows from which compiled code pays for its loading time.
 COMPILED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdObjective:
-    """x = scores, then the logits of the workers' reliabilities; `strength` of the virtual item, Beta(a, b) prior."""
+    """Log posterior of x = scores, then the logits of the workers' reliabilities, which have a Beta(a, b) prior."""
 
     rows: PairRows
     strength: float
     a: float
     b: float
-    known: npt.NDArray[np.bool_] | None = None  # workers whose reliability is 1: gold
+    is_gold: npt.NDArray[np.bool_] | None = None  # workers with reliability 1
 
     def __call__(self, x: F8) -> tuple[float, F8, F8]:
         """Value, gradient, and a positive curvature of each parameter."""
         k = self.rows.n_items
         score, eta = x[:k], 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
-        if self.known is not None:
-            eta = np.where(self.known, 1.0, eta)
+        if self.is_gold is not None:
+            eta = np.where(self.is_gold, 1.0, eta)
         value, gs, hs, gw, hw = self._pass(score, eta)
         rv, rg, rh = ridge(score, self.strength)
         value += rv
-        free = eta * (1 - eta)  # of gold workers 0
-        heard = free > 0
-        # The density of the logit, not of the reliability itself: its mode is never at 0 or 1.
-        prior = self.a * np.log(np.where(heard, eta, 1.0)) + self.b * np.log(np.where(heard, 1 - eta, 1.0))
+        free = eta * (1 - eta)  # 0 for gold workers
+        is_free = free > 0
+        # The prior density of the logit, not of the reliability: its mode is never at 0 or 1.
+        prior = self.a * np.log(np.where(is_free, eta, 1.0)) + self.b * np.log(np.where(is_free, 1 - eta, 1.0))
         value += float(prior.sum())
-        gw = gw * free + np.where(heard, self.a * (1 - eta) - self.b * eta, 0.0)
+        gw = gw * free + np.where(is_free, self.a * (1 - eta) - self.b * eta, 0.0)
         hw = hw * free**2 + (self.a + self.b) * free + 1e-3
         return float(value), np.concatenate([gs + rg, gw]), np.concatenate([hs + rh + 1e-9, hw])
 
     def _pass(self, score: F8, eta: F8) -> tuple[float, F8, F8, F8, F8]:
-        """Log-likelihood; gradient and curvature by item and by worker (of the reliability itself)."""
+        """Log-likelihood, with gradient and curvature by item and by worker (of the reliability, not its logit)."""
         rows = self.rows
         if len(rows) >= COMPILED:
             from ..kernels import crowd_pass
@@ -383,33 +395,34 @@ class CrowdObjective:
         return value, gs, hs, gw, hw
 
     def blocks(self, x: F8) -> list[Block]:
-        """The covariance of the scores, reliabilities estimated beside them."""
+        """Covariance of the scores, with the reliabilities estimated too."""
         rows, k = self.rows, self.rows.n_items
         eta = 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
-        if self.known is not None:
-            eta = np.where(self.known, 1.0, eta)
+        if self.is_gold is not None:
+            eta = np.where(self.is_gold, 1.0, eta)
         d, e = x[rows.left] - x[rows.right], eta[rows.worker]
         s = np.exp(-np.logaddexp(0.0, -d))
         p = np.clip(e * s + (1 - e) * (1 - s), 1e-12, 1 - 1e-12)
         slope, lean = (2 * e - 1) * s * (1 - s), (2 * s - 1) * e * (1 - e)
         scale = rows.weights / (p * (1 - p))
-        own = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * eta * (1 - eta)
-        return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, own)])
+        curvature = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * eta * (1 - eta)
+        return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, curvature)])
 
 
 # ----------------------------------------------------------------
 # Davidson's model of ties, with workers: log-odds of left, right and tie are a, -a and t_m,
 #     a = (b_m (score_left - score_right) + c_m) / 2,
 #
-# b_m ~ N(1, .) a worker's slope (0: guesses, below 0: reversed), c_m their pull to the left, t_m their liking for
-# ties. Davidson (1970), doi:10.1080/01621459.1970.10481082; without ties it is Bradley and Terry's.
+# with the worker's slope b_m ~ N(1, .) (0: guesses, below 0: reversed), their preference c_m for the left side and
+# their log-odds t_m of a tie. Davidson (1970), doi:10.1080/01621459.1970.10481082; without ties it is Bradley-Terry.
 
 
 @dataclass(frozen=True, eq=False)
 class DavidsonObjective:
-    """x = scores, slopes, positions, ties (one of each for every worker), mean position, mean tie.
+    """Log posterior of x = scores, slopes, positions, ties (one of each per worker), mean position, mean tie.
 
-    Standard deviations of 0 hold slopes at 1, and positions and ties at the crowd's.
+    `slope`, `position` and `tie` are standard deviations over the workers. 0 fixes slopes at 1, and positions and ties
+    at the means.
     """
 
     rows: PairRows
@@ -419,7 +432,7 @@ class DavidsonObjective:
     tie: float
 
     def parts(self, x: F8) -> tuple[F8, F8, F8, F8, float, float]:
-        """The parameters one by one; where a spread is 0, everybody has the crowd's."""
+        """Split x into its parameters; where a standard deviation is 0, all workers have the mean."""
         k, m = self.rows.n_items, self.rows.n_workers
         score, b, c, t = np.split(x[: k + 3 * m], [k, k + m, k + 2 * m])
         mean_c, mean_t = float(x[-2]), float(x[-1])
@@ -429,12 +442,12 @@ class DavidsonObjective:
         return score, b, c, t if self.rows.has_ties else np.full(m, -np.inf), mean_c, mean_t
 
     def start(self) -> F8:
-        """Scores 0, slopes 1, no position, ties as often as they were said."""
+        """Starting values: scores 0, slopes 1, positions 0, ties at their observed rate."""
         k, m = self.rows.n_items, self.rows.n_workers
         x = np.zeros(k + 3 * m + 2)
         x[k : k + m] = 1.0
-        heard = max(float(self.rows.weights.sum()), 1e-9)
-        share = float(self.rows.weights[self.rows.outcome == TIE].sum()) / heard
+        total_weight = max(float(self.rows.weights.sum()), 1e-9)
+        share = float(self.rows.weights[self.rows.outcome == TIE].sum()) / total_weight
         x[k + 2 * m : k + 3 * m] = x[-1] = (
             np.log((share + 1e-3) / (1 - share + 1e-3) * 2) if self.rows.has_ties else 0.0
         )
@@ -453,7 +466,7 @@ class DavidsonObjective:
         ):
             g, h = by_worker[:, 2 * j].copy(), by_worker[:, 2 * j + 1].copy()
             off = j == 2 and not self.rows.has_ties
-            if sd <= 0 or off:  # all share the mean: its gradient is theirs together
+            if sd <= 0 or off:  # all workers share the mean, which gets the sum of their gradients
                 means.append((0.0, 1.0) if off else (float(g.sum()), float(h.sum()) + 1e-6))
                 g, h = np.zeros_like(g), np.ones_like(h)
             else:
@@ -465,15 +478,15 @@ class DavidsonObjective:
             grads.append(g)
             curves.append(h)
         (gc, hc), (gt, ht) = means[1:]
-        # The crowd's own pull to a side is about as large as one worker's; a few answers must not be explained by it.
-        # Where sides were never mixed (left is always the first by name) they are not seen apart from the items.
+        # The mean position is about as large as that of one worker; it must not explain a handful of answers. Where
+        # sides were never mixed (left is always the first by name) it cannot be separated from the items.
         hold = 1 / max(self.position, 0.3) ** 2 if self.rows.mixed_sides else 1e12
         value -= 0.5 * (hold * mean_c**2 + 1e-3 * mean_t**2)
         tail = np.array([gc - hold * mean_c, gt - 1e-3 * mean_t]), np.array([hc + hold, ht + 1e-3])
         return float(value), np.concatenate([*grads, tail[0]]), np.concatenate([*curves, tail[1]])
 
     def _pass(self, score: F8, b: F8, c: F8, t: F8) -> tuple[float, F8, F8]:
-        """Log-likelihood; by item gradient, curvature; by worker both of slope, position, tie."""
+        """Log-likelihood; gradient and curvature by item, and by worker for slope, position and tie."""
         rows = self.rows
         by_item, by_worker = np.zeros((rows.n_items, 2)), np.zeros((rows.n_workers, 6))
         if len(rows) >= COMPILED:
@@ -482,9 +495,9 @@ class DavidsonObjective:
             value = davidson_pass(rows.left, rows.right, rows.outcome, rows.worker, rows.weights, score, b, c,
                                   np.exp(t), by_item, by_worker)  # fmt: skip
             return float(value), by_item, by_worker
-        w, who = rows.weights, rows.worker
+        w, worker = rows.weights, rows.worker
         d = score[rows.left] - score[rows.right]
-        u = np.stack([(b[who] * d + c[who]) / 2, -(b[who] * d + c[who]) / 2, t[who]], axis=1)
+        u = np.stack([(b[worker] * d + c[worker]) / 2, -(b[worker] * d + c[worker]) / 2, t[worker]], axis=1)
         top = u.max(axis=1)
         p = np.exp(u - top[:, None])
         mass = p.sum(axis=1)
@@ -494,59 +507,55 @@ class DavidsonObjective:
         side = np.where(rows.outcome == TIE, 0.0, np.where(rows.outcome == LEFT, 1.0, -1.0))
         ga = w * (side - (p[:, 0] - p[:, 1]))
         ia = w * (p[:, 0] + p[:, 1] - (p[:, 0] - p[:, 1]) ** 2)
-        gd, hd = ga * b[who] / 2, ia * b[who] ** 2 / 4
+        gd, hd = ga * b[worker] / 2, ia * b[worker] ** 2 / 4
         for j, (one, two) in enumerate(((gd, -gd), (hd, hd))):
             by_item[:, j] = total(rows.left, one, rows.n_items) + total(rows.right, two, rows.n_items)
         tied = w * ((rows.outcome == TIE) - p[:, 2])
-        for j, each in enumerate((ga * d / 2, ia * d**2 / 4, ga / 2, ia / 4, tied, w * p[:, 2] * (1 - p[:, 2]))):
-            by_worker[:, j] = total(who, each, rows.n_workers)
+        for j, term in enumerate((ga * d / 2, ia * d**2 / 4, ga / 2, ia / 4, tied, w * p[:, 2] * (1 - p[:, 2]))):
+            by_worker[:, j] = total(worker, term, rows.n_workers)
         return value, by_item, by_worker
 
     def blocks(self, x: F8) -> list[Block]:
-        """The covariance of the scores, slopes and positions estimated beside them."""
+        """Covariance of the scores, with slopes and positions estimated too."""
         rows = self.rows
         score, b, c, t, _, _ = self.parts(x)
-        d, who = score[rows.left] - score[rows.right], rows.worker
-        a = (b[who] * d + c[who]) / 2
-        top = np.maximum(np.abs(a), t[who])
-        up, down, tie = np.exp(a - top), np.exp(-a - top), np.exp(t[who] - top)
+        d, worker = score[rows.left] - score[rows.right], rows.worker
+        a = (b[worker] * d + c[worker]) / 2
+        top = np.maximum(np.abs(a), t[worker])
+        up, down, tie = np.exp(a - top), np.exp(-a - top), np.exp(t[worker] - top)
         p, q = up / (up + down + tie), down / (up + down + tie)
         info = rows.weights * (p + q - (p - q) ** 2) / 4
         cross = []
         for sd, lean in ((self.slope, d), (self.position, np.ones_like(d))):
             if sd > 0:
-                own: F8 = total(who, info * lean**2, rows.n_workers) + 1 / sd**2
-                cross.append(Cross(info * b[who] * lean, own))
-        return blocks(rows, info * b[who] ** 2, self.strength, cross)
+                curvature: F8 = total(worker, info * lean**2, rows.n_workers) + 1 / sd**2
+                cross.append(Cross(info * b[worker] * lean, curvature))
+        return blocks(rows, info * b[worker] ** 2, self.strength, cross)
 
 
 # ----------------------------------------------------------------
-# Noisy Bradley-Terry: a worker compares with chance g_m, and else follows a habit for one side:
-#     P(m says y) = g_m s(y d) + (1 - g_m) s(y h_m),   y = 1 for left, -1 for right.
+# Noisy Bradley-Terry: a worker compares with probability g_m, and else follows a habit h_m for one side:
+#     P(m answers y) = g_m s(y d) + (1 - g_m) s(y h_m),   y = 1 for left, -1 for right.
 #
 # Bugakova, Fedorova, Gusev & Drutsa (2019), arXiv:1904.03045 describe such a bias; crowd-kit's class of this name
 # assigns the gradients of a worker's rows instead of adding them.
 
 
-def _noisy_sigmoid(x: F8) -> F8:
-    return np.exp(-np.logaddexp(0.0, -x))
-
-
 @dataclass(frozen=True, eq=False)
 class NoisyObjective:
-    """x = scores, logits of g, habits h; g ~ Beta(a, b), h ~ N(0, habit²)."""
+    """Log posterior of x = scores, logits of g, habits h, with g ~ Beta(a, b) and h ~ N(0, habit²)."""
 
     rows: PairRows
     strength: float
     a: float
     b: float
     habit: float
-    known: npt.NDArray[np.bool_] | None = None
+    is_gold: npt.NDArray[np.bool_] | None = None
 
     def _parts(self, x: F8) -> tuple[F8, F8, F8]:
         k, m = self.rows.n_items, self.rows.n_workers
-        skill = _noisy_sigmoid(np.clip(x[k : k + m], -30.0, 30.0))
-        return x[:k], skill if self.known is None else np.where(self.known, 1.0, skill), x[k + m :]
+        skill = _sigmoid(np.clip(x[k : k + m], -30.0, 30.0))
+        return x[:k], skill if self.is_gold is None else np.where(self.is_gold, 1.0, skill), x[k + m :]
 
     def __call__(self, x: F8) -> tuple[float, F8, F8]:
         """Value, gradient, and a positive curvature of each parameter."""
@@ -575,51 +584,58 @@ class NoisyObjective:
     def _chances(self, score: F8, skill: F8, habit: F8) -> tuple[F8, F8, F8, F8]:
         rows = self.rows
         s, r, g = (
-            _noisy_sigmoid(score[rows.left] - score[rows.right]),
-            _noisy_sigmoid(habit)[rows.worker],
+            _sigmoid(score[rows.left] - score[rows.right]),
+            _sigmoid(habit)[rows.worker],
             skill[rows.worker],
         )
         return np.clip(g * s + (1 - g) * r, 1e-12, 1 - 1e-12), s, r, g
 
     def blocks(self, x: F8) -> list[Block]:
-        """The covariance of the scores, workers' skills estimated beside them."""
+        """Covariance of the scores, with the workers' skills estimated too."""
         rows = self.rows
         score, skill, habit = self._parts(x)
         p, s, r, g = self._chances(score, skill, habit)
         scale = rows.weights / (p * (1 - p))
         slope, lean = g * s * (1 - s), (s - r) * g * (1 - g)
-        own = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * skill * (1 - skill)
-        return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, own)])
+        curvature = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * skill * (1 - skill)
+        return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, curvature)])
 
     def parts(self, x: F8) -> tuple[F8, F8, F8]:
-        """Scores, the chance that each worker compares, and their habits."""
+        """Scores, the probability that each worker compares, and their habits."""
         return self._parts(x)
 
 
 # ----------------------------------------------------------------
 # Scores without a model of the workers: win rates, Elo, rank centrality.
 
-# Games times passes from which compiled code pays for its loading.
+# Rows times passes from which compiled code pays for its loading time.
 SIMPLE_COMPILED = 200_000
 
 
 def win_rates(rows: PairRows, smoothing: float) -> F8:
-    """Log-odds of the share of wins, `smoothing` wins and losses added."""
+    """Log-odds of the share of wins, with `smoothing` wins and losses added."""
     won = total(rows.left, rows.weights * rows.share, rows.n_items)
     won += total(rows.right, rows.weights * (1 - rows.share), rows.n_items)
     return np.log((won + smoothing) / (rows.asked - won + smoothing))
 
 
 def elo(rows: PairRows, step: float, passes: int, order: list[npt.NDArray[np.int64]]) -> F8:
-    """Game after game the winner takes `step` times the surprise from the loser, in natural logits."""
+    """Elo ratings in natural logits: in each game the winner takes `step` times the surprise from the loser."""
     score = np.zeros(rows.n_items)
     play: Any = _play
     if len(rows) * passes >= SIMPLE_COMPILED:
         from ..kernels import elo_pass
 
         play = elo_pass
-    for each in order:
-        play(rows.left[each], rows.right[each], rows.share[each], rows.weights[each], score, step)
+    for rows_in_order in order:
+        play(
+            rows.left[rows_in_order],
+            rows.right[rows_in_order],
+            rows.share[rows_in_order],
+            rows.weights[rows_in_order],
+            score,
+            step,
+        )
     return score
 
 
@@ -632,30 +648,32 @@ def _play(left: Any, right: Any, share: F8, weight: F8, score: F8, step: float) 
 
 
 def rank_centrality(rows: PairRows, smoothing: float, max_iter: int, tol: float) -> tuple[F8, int, bool]:
-    """Logarithms of the stationary distribution of a walk that goes from item to item by who beats whom, island by
-    island; Negahban, Oh & Shah (2017), doi:10.1287/opre.2016.1534."""
+    """Log stationary distribution of a random walk from losers to winners, per component.
+
+    Negahban, Oh & Shah (2017), doi:10.1287/opre.2016.1534.
+    """
     from scipy.sparse import coo_array
 
     one, two, won, lost = rows.pairs
-    heard = won + lost > 0
-    one, two, won, lost = one[heard], two[heard], won[heard], lost[heard]
+    was_compared = won + lost > 0
+    one, two, won, lost = one[was_compared], two[was_compared], won[was_compared], lost[was_compared]
     share = (won + smoothing) / (won + lost + 2 * smoothing)
-    k, island = rows.n_items, rows.component
+    k, component = rows.n_items, rows.component
     degree = np.bincount(np.concatenate([one, two]), minlength=k)
-    widest = np.ones(int(island.max(initial=0)) + 1)
-    np.maximum.at(widest, island, degree)
-    scale = 1 / widest[island]
+    widest = np.ones(int(component.max(initial=0)) + 1)
+    np.maximum.at(widest, component, degree)
+    scale = 1 / widest[component]
     at = (np.concatenate([two, one]), np.concatenate([one, two]))  # [to, from]
     walk = coo_array((np.concatenate([scale[one] * (1 - share), scale[two] * share]), at), shape=(k, k)).tocsr()
     leaves = np.bincount(at[1], np.concatenate([scale[one] * (1 - share), scale[two] * share]), k)
-    size = np.bincount(island, minlength=1)
-    here = 1 / size[island]
+    size = np.bincount(component, minlength=1)
+    current = 1 / size[component]
     n, gap = 0, 0.0
     for n in range(1, max_iter + 1):  # noqa: B007
-        there = walk @ here + (1 - leaves) * here
-        gap = float(np.abs(there / here - 1).max(initial=0.0))
-        here = there
+        following = walk @ current + (1 - leaves) * current
+        gap = float(np.abs(following / current - 1).max(initial=0.0))
+        current = following
         if gap <= tol:
             break
-    score = np.log(np.maximum(here, 1e-300))
-    return score - (np.bincount(island, score) / size)[island], n, gap <= tol
+    score = np.log(np.maximum(current, 1e-300))
+    return score - (np.bincount(component, score) / size)[component], n, gap <= tol

@@ -1,11 +1,11 @@
-"""Gaussian workers with a bias and a precision each, all of them drawn from one crowd.
+"""Gaussian model: a bias and a precision for each worker, drawn from one population.
 
     answer = y + b_m + noise,   b_m ~ N(0, s_b²),   noise ~ N(0, 1 / q_m),   q_m ~ Gamma(a, a s0²),   y flat
 
 Variational EM over y, b and q (exact means of y and b given q); s_b², s0² and a >= 10 are fitted. The trace is the
-evidence bound: it never falls while the cap on precisions stays, which changes only between stages. After Raykar et
-al. (2010), JMLR 11, 1297-1322, whose plain model stands in plain_gaussian.py; the hierarchy and the cap keep workers
-who always say the same from ruling the estimates.
+evidence lower bound. It never decreases while the cap on precisions is constant; the cap changes only between stages.
+After Raykar et al. (2010), JMLR 11, 1297-1322, whose plain model is `gaussian_plain`. The hierarchy and the cap keep
+workers who always give the same answer from dominating the estimates.
 """
 
 from __future__ import annotations
@@ -15,71 +15,86 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ....em.loop import climb
-from .passes import COMPILED_FROM, DOUBT, GAP, LOG_2PI, SQUARE, Message, Space, Stats, sweep
+from .passes import COMPILED_FROM, DOUBT, GAP, LOG_2PI, SQUARE, Message, PassStats, ShardedRows, sweep
 from .precision import MOST, Precision
-from .rows import F8, Fit, Linear, Mask, Rows, answered_prior, held, known, outward, relative, standardise
+from .rows import (
+    F8,
+    Linear,
+    Mask,
+    NumberFit,
+    NumberRows,
+    answered_prior,
+    gold_mask,
+    relative_weight,
+    standardise,
+    unstandardise,
+    with_gold,
+)
 from .simple import pooled_variance
-from .stages import FLOOR, Seen, in_stages, settled
-
-# ----------------------------------------------------------------
-# How the hierarchical Gaussian models are climbed: EM with leaps, in stages of a cap on precisions.
-# The crowd's variances and the strength of its precisions often want to go to nothing or to infinity (all workers
-# alike), and EM goes there by ever smaller steps. So two steps are followed by a leap of these few numbers, on the
-# scale of their logarithms (SQUAREM, Varadhan & Roland 2008, doi:10.1111/j.1467-9469.2007.00585.x); the workers' own
-# follow from them. A leap that does not pay is not taken.
+from .stages import FLOOR, SweepStats, fixed_point_variance, in_stages
 
 
 @dataclass(frozen=True, eq=False)
-class Workers:
-    """Posteriors of the workers' biases N(bias, doubt) and precisions, and the spread of biases in the crowd."""
+class WorkerPosterior:
+    """Posteriors of the workers' biases N(bias, doubt) and precisions, and the variance of biases in the population."""
 
     bias: F8
     doubt: F8
     spread: float  # s_b²
     precision: Precision
 
-    def capped(self, cap: float) -> Workers:
-        """With precisions under a cap."""
+    def capped(self, cap: float) -> WorkerPosterior:
+        """Apply a cap to the precisions."""
         return replace(self, precision=self.precision.capped(cap))
 
-    def of_all(self) -> F8:
+    def log_hyperparameters(self) -> F8:
         """Logarithms of a, s0² and s_b²."""
         return np.log([self.precision.a, self.precision.variance, self.spread])
 
-    def led_by(self, of_all: F8, stats: Stats, n: F8, strength: float) -> tuple[Workers, Stats]:
-        """Under other numbers of the crowd."""
-        a, variance, spread = np.exp(of_all)
+    def with_hyperparameters(
+        self, log_values: F8, stats: PassStats, n: F8, strength: float
+    ) -> tuple[WorkerPosterior, PassStats]:
+        """Replace the hyperparameters."""
+        a, variance, spread = np.exp(log_values)
         precision = self.precision.with_prior(float(np.clip(a, strength, MOST)), float(variance), n)
         return replace(self, spread=max(float(spread), FLOOR), precision=precision), stats
 
 
 @dataclass(frozen=True, eq=False)
 class BiasModel:
-    """The model over rows, n[worker] answers of those who are heard; gold, where there is some, fixes where y lies."""
+    """The model of the rows. Without gold, the biases are centred to fix the level of y.
 
-    space: Space
+    Args:
+        rows: The rows with gold.
+        n: Number of answers of each worker.
+        active: Workers with at least one answer.
+        strength: Minimum shape of the prior of the precisions.
+        has_gold: Whether any task has gold.
+    """
+
+    rows: ShardedRows
     n: F8
-    heard: Mask
+    active: Mask
     strength: float
-    taught: bool
+    has_gold: bool
 
-    def sweep(self, state: Workers) -> tuple[Seen[Workers], float]:
-        """A pass; the log density of the answers, tasks integrated out."""
-        stats = self.space.accumulate(Message(state.precision.mean, state.bias))
-        return Seen(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
+    def sweep(self, state: WorkerPosterior) -> tuple[SweepStats[WorkerPosterior], float]:
+        """Run a pass; return its statistics and the log density of the answers with the tasks integrated out."""
+        stats = self.rows.accumulate(Message(state.precision.mean, state.bias))
+        return SweepStats(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
 
-    def maximise(self, seen: Seen[Workers]) -> Workers:
-        """New biases, spread and precisions; without gold the biases are centred."""
-        state = step(seen.under, seen.stats, self.n, self.heard, self.strength)
-        return state if self.taught else centred(state, self.heard)
+    def maximise(self, stats: SweepStats[WorkerPosterior]) -> WorkerPosterior:
+        """Update biases, their variance and the precisions."""
+        state = step(stats.under, stats.stats, self.n, self.active, self.strength)
+        return state if self.has_gold else centred(state, self.active)
 
-    def log_prior(self, state: Workers) -> float:
-        """Minus the distances of biases and precisions from their priors."""
-        return workers_bound(state, self.n, self.heard)
+    def log_prior(self, state: WorkerPosterior) -> float:
+        """Negative divergence of the posteriors of biases and precisions from their priors."""
+        return workers_bound(state, self.n, self.active)
 
 
 def gaussian(
-    rows: Rows,
+    rows: NumberRows,
     gold: F8 | None = None,
     *,
     slope: bool = False,
@@ -88,114 +103,130 @@ def gaussian(
     max_iter: int = 500,
     tol: float = 1e-7,
     shards: int = 1,
-) -> Fit:
-    """Fit biases and precisions (with `slope` also slopes).
+) -> NumberFit:
+    """Fit the hierarchical model.
 
-    `strength` is the least a of the precisions' prior, `cap` the highest precision in units of the median one.
+    Args:
+        rows: The answers.
+        gold: Known values, NaN where unknown.
+        slope: Also fit slopes.
+        strength: Minimum shape a of the prior of the precisions.
+        cap: Highest precision relative to the median.
+        max_iter: Maximum number of passes.
+        tol: Smallest increase of the objective per answer at which iterations continue.
+        shards: Number of shards of the rows.
+
+    Returns:
+        The fit.
     """
     if slope:
         from .slopes import sloped
 
         return sloped(rows, gold, strength=strength, cap=cap, max_iter=max_iter, tol=tol, shards=shards)
     rows, gold, scale = standardise(rows.present(), gold)
-    n, heard = rows.per_worker, rows.per_worker > 0
-    model = BiasModel(Space.of(rows, gold, shards), n, heard, strength, bool(known(gold, rows.n_tasks).any()))
-    found = in_stages(model, start(rows, gold, n, strength), n, heard, cap=cap, max_iter=max_iter, tol=tol)
-    fit = describe(rows, gold, found.state, n, found.trace, found.converged)
-    fit = replace(fit, n_iter=found.n_iter, extra={**fit.extra, "stage": found.stage})
-    return outward(fit, scale)
+    n, active = rows.per_worker, rows.per_worker > 0
+    model = BiasModel(
+        ShardedRows.of(rows, gold, shards), n, active, strength, bool(gold_mask(gold, rows.n_tasks).any())
+    )
+    staged = in_stages(model, start(rows, gold, n, strength), n, active, cap=cap, max_iter=max_iter, tol=tol)
+    fit = describe(rows, gold, staged.state, n, staged.trace, staged.converged)
+    fit = replace(fit, n_iter=staged.n_iter, extra={**fit.extra, "stage": staged.stage})
+    return unstandardise(fit, scale)
 
 
-def start(rows: Rows, gold: F8 | None, n: F8, strength: float) -> Workers:
-    """No biases, one variance."""
-    mean = held(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
+def start(rows: NumberRows, gold: F8 | None, n: F8, strength: float) -> WorkerPosterior:
+    """Start without biases and with one common variance."""
+    mean = with_gold(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
     noise = pooled_variance(rows, mean)
     precision = Precision.start(n, noise, strength)
     spread = max(noise / 4, FLOOR)
     doubt = 1 / (1 / spread + n * precision.mean)
-    return Workers(np.zeros(rows.n_workers), doubt, spread, precision)
+    return WorkerPosterior(np.zeros(rows.n_workers), doubt, spread, precision)
 
 
-def step(state: Workers, stats: Stats, n: F8, heard: Mask, strength: float) -> Workers:
-    """New biases with their spread, then precisions, from the sums of a pass."""
+def step(state: WorkerPosterior, stats: PassStats, n: F8, active: Mask, strength: float) -> WorkerPosterior:
+    """Update the biases with their variance, then the precisions, from the statistics of a pass."""
     gap, square, v = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
 
     def mean_square(spread: float) -> float:
-        bias, doubt = biases(state, stats, n, heard, spread)
-        return float((bias**2 + doubt)[heard].mean())
+        bias, doubt = biases(state, stats, n, active, spread)
+        return float((bias**2 + doubt)[active].mean())
 
-    spread = settled(mean_square, state.spread) if heard.any() else state.spread
-    bias, doubt = biases(state, stats, n, heard, spread)
+    spread = fixed_point_variance(mean_square, state.spread) if active.any() else state.spread
+    bias, doubt = biases(state, stats, n, active, spread)
     moved = bias - state.bias
     error = np.maximum(square - 2 * moved * gap + n * moved**2, 0.0) + v + n * doubt
-    return Workers(bias, doubt, spread, state.precision.update(n, error, heard, strength))
+    return WorkerPosterior(bias, doubt, spread, state.precision.update(n, error, active, strength))
 
 
-def biases(state: Workers, stats: Stats, n: F8, heard: Mask, spread: float) -> tuple[F8, F8]:
-    """Means and variances of the biases under a spread."""
+def biases(state: WorkerPosterior, stats: PassStats, n: F8, active: Mask, spread: float) -> tuple[F8, F8]:
+    """Posterior means and variances of the biases given their variance in the population."""
     q = state.precision.mean
     doubt = 1 / (1 / spread + n * q)
-    # The gap is what is left after the old bias.
-    return np.where(heard, doubt * q * (stats.workers[:, GAP] + n * state.bias), 0.0), doubt
+    # The gap is relative to the old bias.
+    return np.where(active, doubt * q * (stats.workers[:, GAP] + n * state.bias), 0.0), doubt
 
 
-def centred(state: Workers, heard: Mask) -> Workers:
-    """Biases with mean 0. Only y + b is seen and y is flat: moving a constant from one to the other costs nothing,
-    brings the biases nearer to their prior, and would else take EM thousands of rounds."""
-    if not heard.any():
+def centred(state: WorkerPosterior, active: Mask) -> WorkerPosterior:
+    """Centre the biases.
+
+    Only y + b is identified and the prior of y is flat, so moving a constant between them is free and brings the biases
+    closer to their prior. EM alone would need thousands of iterations for it.
+    """
+    if not active.any():
         return state
-    bias = np.where(heard, state.bias - state.bias[heard].mean(), 0.0)
-    return replace(state, bias=bias, spread=max(float((bias**2 + state.doubt)[heard].mean()), FLOOR))
+    bias = np.where(active, state.bias - state.bias[active].mean(), 0.0)
+    return replace(state, bias=bias, spread=max(float((bias**2 + state.doubt)[active].mean()), FLOOR))
 
 
-def rows_bound(state: Workers, stats: Stats, n: F8) -> float:
-    """The part of the evidence bound that speaks of the answers, tasks integrated out; E[log q] is the precisions'."""
+def rows_bound(state: WorkerPosterior, stats: PassStats, n: F8) -> float:
+    """Part of the evidence bound that depends on the answers, with the tasks integrated out; without E[log q]."""
     square = stats.workers[:, SQUARE] + n * state.doubt
     return float(stats.tasks[3]) - 0.5 * float((state.precision.mean * square).sum() + LOG_2PI * n.sum())
 
 
-def workers_bound(state: Workers, n: F8, heard: Mask) -> float:
-    """The part of the evidence bound that speaks of the workers."""
-    b2 = (state.bias**2 + state.doubt)[heard]
-    biases = 0.5 * float((np.log(state.doubt[heard] / state.spread) + 1 - b2 / state.spread).sum())
-    return biases + state.precision.bound(n, heard)
+def workers_bound(state: WorkerPosterior, n: F8, active: Mask) -> float:
+    """Part of the evidence bound that depends on the workers only."""
+    b2 = (state.bias**2 + state.doubt)[active]
+    biases = 0.5 * float((np.log(state.doubt[active] / state.spread) + 1 - b2 / state.spread).sum())
+    return biases + state.precision.bound(n, active)
 
 
-def describe(rows: Rows, gold: F8 | None, state: Workers, n: F8, trace: F8, converged: bool) -> Fit:
-    """Estimates under what was learnt; a task's variance counts the doubt about the biases it was freed of."""
-    heard = rows.per_worker > 0
+def describe(rows: NumberRows, gold: F8 | None, state: WorkerPosterior, n: F8, trace: F8, converged: bool) -> NumberFit:
+    """Estimates under the fitted parameters. The variance of a task includes the uncertainty of the biases."""
+    active = rows.per_worker > 0
     q = state.precision.mean
-    crowd = float(q[heard].mean()) if heard.any() else 1.0
-    q = np.where(heard, q, crowd)
-    doubt = np.where(heard, state.doubt, state.spread)
-    zero = (0.0, 1.0)
-    mean, _ = Linear(q, q, q * state.bias, 0.0, 0.0, doubt, zero).judge(rows)
-    prior = answered_prior(held(mean, gold), rows.per_task > 0)
-    judge = Linear(q, q, q * state.bias, 0.0, 0.0, doubt, prior)
-    mean, variance = judge.judge(rows)
-    mean, variance = held(mean, gold), np.where(known(gold, rows.n_tasks), 0.0, variance)
-    noise, free = state.precision.described(n, heard)
+    crowd = float(q[active].mean()) if active.any() else 1.0
+    q = np.where(active, q, crowd)
+    doubt = np.where(active, state.doubt, state.spread)
+    no_answers = (0.0, 1.0)
+    mean, _ = Linear(q, q, q * state.bias, 0.0, 0.0, doubt, no_answers).predict(rows)
+    prior = answered_prior(with_gold(mean, gold), rows.per_task > 0)
+    linear = Linear(q, q, q * state.bias, 0.0, 0.0, doubt, prior)
+    mean, variance = linear.predict(rows)
+    mean, variance = with_gold(mean, gold), np.where(gold_mask(gold, rows.n_tasks), 0.0, variance)
+    noise, free = state.precision.described(n, active)
     extra = {
-        "linear": judge, "bias_variance": state.spread, "bias_doubt": doubt, "strength": state.precision.a,
+        "linear": linear, "bias_variance": state.spread, "bias_doubt": doubt, "strength": state.precision.a,
         "noise": state.precision.variance, "cap": state.precision.cap, "precision": q, "strength_of_spread": free,
     }  # fmt: skip
     ones = np.ones(rows.n_workers)
-    return Fit("gaussian", mean, variance, state.bias, np.sqrt(noise), ones, relative(q, rows), trace, len(trace),
-               converged, extra)  # fmt: skip
+    return NumberFit("gaussian", mean, variance, state.bias, np.sqrt(noise), ones, relative_weight(q, rows), trace,
+                     len(trace), converged, extra)  # fmt: skip
 
 
 # ----------------------------------------------------------------
-# The plain Gaussian model: free biases, one weak prior for all variances, maximum a posteriori by EM.
+# The plain Gaussian model: free biases, one weak prior for all variances, maximum a posteriori estimation by EM.
 #     y ~ N(mu, t²),   answer = y + b_m + noise of variance v_m,   v_m ~ InverseGamma(1, 0.1 var(answers))
 #
 # Raykar et al. (2010), JMLR 11, 1297-1322. The objective is the log-likelihood with the tasks integrated out plus the
-# log prior of the variances; it never falls. Workers who always say the same pull it to themselves: see gaussian.py.
+# log prior of the variances; it never decreases. Workers who always give the same answer can dominate it.
 
 PLAIN_GAUSSIAN_FLOOR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class PlainParams:
     """bias[worker], noise[worker] (variances), and the prior N(mu, tau) of the tasks."""
 
     bias: F8
@@ -205,58 +236,58 @@ class Habits:
 
 
 @dataclass(frozen=True, eq=False)
-class PlainGaussianSeen:
-    """The statistics of a pass, and the habits that they are relative to."""
+class PlainSweepStats:
+    """Statistics of a pass, and the parameters under which they were computed."""
 
-    stats: Stats
-    under: Habits
+    stats: PassStats
+    under: PlainParams
 
-    def extrapolate(self, one: PlainGaussianSeen, two: PlainGaussianSeen) -> PlainGaussianSeen:  # noqa: ARG002
-        """No leaps: the last pass."""
-        return two
+    def extrapolate(self, first: PlainSweepStats, second: PlainSweepStats) -> PlainSweepStats:  # noqa: ARG002
+        """Return the last pass: this model is not accelerated."""
+        return second
 
 
 @dataclass(frozen=True, eq=False)
 class PlainModel:
-    """The model over rows, n[worker] answers of those who are heard."""
+    """The plain model of the rows; fields as in `BiasModel`."""
 
-    space: Space
+    rows: ShardedRows
     n: F8
-    heard: Mask
+    active: Mask
     strength: float
     share: float
-    taught: bool
+    has_gold: bool
 
-    def sweep(self, own: Habits) -> tuple[PlainGaussianSeen, float]:
-        """A pass, and the log-likelihood with the tasks integrated out."""
-        stats = self.space.accumulate(Message(1 / own.noise, own.bias, own.mu, 1 / own.tau))
-        square = stats.workers[:, SQUARE] @ (1 / own.noise)
-        likelihood = stats.tasks[3] - 0.5 * (self.n @ (np.log(own.noise) + LOG_2PI) + square)
-        return PlainGaussianSeen(stats, own), float(likelihood)
+    def sweep(self, params: PlainParams) -> tuple[PlainSweepStats, float]:
+        """Run a pass; return its statistics and the log-likelihood with the tasks integrated out."""
+        stats = self.rows.accumulate(Message(1 / params.noise, params.bias, params.mu, 1 / params.tau))
+        square = stats.workers[:, SQUARE] @ (1 / params.noise)
+        likelihood = stats.tasks[3] - 0.5 * (self.n @ (np.log(params.noise) + LOG_2PI) + square)
+        return PlainSweepStats(stats, params), float(likelihood)
 
-    def log_prior(self, own: Habits) -> float:
-        """Inverse gamma densities of the variances."""
-        return float((-(self.strength + 1) * np.log(own.noise) - self.share / own.noise)[self.heard].sum())
+    def log_prior(self, params: PlainParams) -> float:
+        """Log density of the variances under their inverse gamma prior."""
+        return float((-(self.strength + 1) * np.log(params.noise) - self.share / params.noise)[self.active].sum())
 
-    def maximise(self, seen: PlainGaussianSeen) -> Habits:
-        """New biases, variances and prior of the tasks, from the sums of a pass."""
-        stats, own, n, heard = seen.stats, seen.under, self.n, self.heard
+    def maximise(self, sweep_stats: PlainSweepStats) -> PlainParams:
+        """Update biases, variances and the prior of the tasks from the statistics of a pass."""
+        stats, params, n, active = sweep_stats.stats, sweep_stats.under, self.n, self.active
         gap, square, doubt = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
-        moved = np.where(heard, gap / np.maximum(n, 1e-300), 0.0)
-        bias, mu, tau = own.bias + moved, own.mu, own.tau
+        moved = np.where(active, gap / np.maximum(n, 1e-300), 0.0)
+        bias, mu, tau = params.bias + moved, params.mu, params.tau
         error = np.maximum(square - 2 * moved * gap + n * moved**2, 0.0) + doubt
         noise = (error + 2 * self.share) / (n + 2 * self.strength + 2)
         count, first, second = stats.tasks[:3]
         if count:
             mu, tau = float(first / count), max(float(second / count - (first / count) ** 2), PLAIN_GAUSSIAN_FLOOR)
-        if not self.taught and heard.any():
-            middle = float(bias[heard].mean())  # only y + b is seen: moving a constant changes nothing
-            bias, mu = np.where(heard, bias - middle, 0.0), mu + middle
-        return Habits(bias, np.where(heard, noise, self.share / (self.strength + 1)), mu, tau)
+        if not self.has_gold and active.any():
+            middle = float(bias[active].mean())  # only y + b is identified
+            bias, mu = np.where(active, bias - middle, 0.0), mu + middle
+        return PlainParams(bias, np.where(active, noise, self.share / (self.strength + 1)), mu, tau)
 
 
 def gaussian_plain(
-    rows: Rows,
+    rows: NumberRows,
     gold: F8 | None = None,
     *,
     strength: float = 1.0,
@@ -264,104 +295,112 @@ def gaussian_plain(
     max_iter: int = 500,
     tol: float = 1e-7,
     shards: int = 1,
-) -> Fit:
-    """Fit; the variances' prior is InverseGamma(strength, share * variance of the answers)."""
+) -> NumberFit:
+    """Fit the plain model. The prior of the variances is InverseGamma(strength, share * variance of the answers)."""
     rows, gold, scale = standardise(rows.present(), gold)
-    n, heard = rows.per_worker, rows.per_worker > 0
-    taught = bool(known(gold, rows.n_tasks).any())
-    model = PlainModel(Space.of(rows, gold, shards), n, heard, strength, share, taught)
+    n, active = rows.per_worker, rows.per_worker > 0
+    has_gold = bool(gold_mask(gold, rows.n_tasks).any())
+    model = PlainModel(ShardedRows.of(rows, gold, shards), n, active, strength, share, has_gold)
     per = max(float(n.sum()), 1.0)
-    found = climb(model, model.sweep, plain_gaussian_start(rows, gold), max_iter=max_iter, tol=tol, per=per)
-    return outward(plain_gaussian_describe(rows, gold, found.params, found.trace, found.converged), scale)
+    climbed = climb(model, model.sweep, plain_gaussian_start(rows, gold), max_iter=max_iter, tol=tol, per=per)
+    return unstandardise(plain_gaussian_describe(rows, gold, climbed.params, climbed.trace, climbed.converged), scale)
 
 
-def plain_gaussian_start(rows: Rows, gold: F8 | None) -> Habits:
-    """No biases, one variance, tasks as the means have them."""
-    mean = held(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
-    some = mean[rows.per_task > 0]
-    mu, tau = (float(some.mean()), max(float(some.var()), PLAIN_GAUSSIAN_FLOOR)) if len(some) else (0.0, 1.0)
-    return Habits(np.zeros(rows.n_workers), np.full(rows.n_workers, pooled_variance(rows, mean)), mu, tau)
+def plain_gaussian_start(rows: NumberRows, gold: F8 | None) -> PlainParams:
+    """Start without biases, with one common variance and the moments of the task means."""
+    mean = with_gold(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
+    answered_means = mean[rows.per_task > 0]
+    mu, tau = (
+        (float(answered_means.mean()), max(float(answered_means.var()), PLAIN_GAUSSIAN_FLOOR))
+        if len(answered_means)
+        else (0.0, 1.0)
+    )
+    return PlainParams(np.zeros(rows.n_workers), np.full(rows.n_workers, pooled_variance(rows, mean)), mu, tau)
 
 
-def plain_gaussian_describe(rows: Rows, gold: F8 | None, own: Habits, trace: F8, converged: bool) -> Fit:
-    """Estimates under what was learnt."""
-    heard, zero = rows.per_worker > 0, np.zeros(rows.n_workers)
-    q = 1 / np.where(heard, own.noise, float(own.noise[heard].mean()) if heard.any() else 1.0)
-    judge = Linear(q, q, q * own.bias, own.mu, 1 / own.tau, zero, (own.mu, own.tau))
-    mean, variance = judge.judge(rows)
-    mean, variance = held(mean, gold), np.where(known(gold, rows.n_tasks), 0.0, variance)
-    extra = {"linear": judge, "prior_mean": own.mu, "prior_variance": own.tau, "bias_doubt": zero}
-    return Fit("gaussian_plain", mean, variance, own.bias, 1 / np.sqrt(q), zero + 1, relative(q, rows), trace,
-               len(trace), converged, extra)  # fmt: skip
+def plain_gaussian_describe(
+    rows: NumberRows, gold: F8 | None, params: PlainParams, trace: F8, converged: bool
+) -> NumberFit:
+    """Estimates under the fitted parameters of the plain model."""
+    active, zero = rows.per_worker > 0, np.zeros(rows.n_workers)
+    q = 1 / np.where(active, params.noise, float(params.noise[active].mean()) if active.any() else 1.0)
+    linear = Linear(q, q, q * params.bias, params.mu, 1 / params.tau, zero, (params.mu, params.tau))
+    mean, variance = linear.predict(rows)
+    mean, variance = with_gold(mean, gold), np.where(gold_mask(gold, rows.n_tasks), 0.0, variance)
+    extra = {"linear": linear, "prior_mean": params.mu, "prior_variance": params.tau, "bias_doubt": zero}
+    return NumberFit("gaussian_plain", mean, variance, params.bias, 1 / np.sqrt(q), zero + 1, relative_weight(q, rows),
+                     trace, len(trace), converged, extra)  # fmt: skip
 
 
 # ----------------------------------------------------------------
-# Gaussian workers with heavy tails: Student-t noise as a scale mixture, one scale per answer.
-#     answer = y + b_m + noise, noise | u ~ N(0, 1 / (u q_m)), u ~ Gamma(df / 2, df / 2), the rest as in gaussian.py
+# The Gaussian model with heavy tails: Student-t noise as a scale mixture with one scale per answer.
+#     answer = y + b_m + noise, noise | u ~ N(0, 1 / (u q_m)), u ~ Gamma(df / 2, df / 2), otherwise as above
 #
-# Variational EM; u is integrated out in the trace, which never falls. Lange, Little & Taylor (1989),
+# Variational EM; u is integrated out in the trace, which never decreases. Lange, Little & Taylor (1989),
 # doi:10.1080/01621459.1989.10478852.
 
 DF = 5.0
 
 
 def student(
-    rows: Rows,
+    rows: NumberRows,
     gold: F8 | None = None,
     *,
     df: float = DF,
     strength: float = 10.0,
     max_iter: int = 500,
     tol: float = 1e-7,
-) -> Fit:
-    """Fit biases and precisions under noise with `df` degrees of freedom."""
+) -> NumberFit:
+    """Fit biases and precisions under Student-t noise with `df` degrees of freedom."""
     rows, gold, scale = standardise(rows.present(), gold)
-    n, heard = rows.per_worker, rows.per_worker > 0
+    n, active = rows.per_worker, rows.per_worker > 0
     state = start(rows, gold, n, strength)
-    taught = bool(known(gold, rows.n_tasks).any())
+    has_gold = bool(gold_mask(gold, rows.n_tasks).any())
     u = np.ones(len(rows))
     trace: list[float] = []
     converged = False
     while len(trace) < max_iter:
-        weighed, message = scaled(rows, u), Message(state.precision.mean, state.bias)
-        mean, variance, stats = sweep(weighed, gold, message, len(rows) >= COMPILED_FROM)
-        size = weighed.per_worker
-        state = _step(state, stats, n, size, heard, strength)
-        if not taught:
-            middle = float(state.bias[heard].mean()) if heard.any() else 0.0
-            state, mean = centred(state, heard), mean + middle
+        scaled_rows, message = scaled(rows, u), Message(state.precision.mean, state.bias)
+        mean, variance, stats = sweep(scaled_rows, gold, message, len(rows) >= COMPILED_FROM)
+        size = scaled_rows.per_worker
+        state = _step(state, stats, n, size, active, strength)
+        if not has_gold:
+            middle = float(state.bias[active].mean()) if active.any() else 0.0
+            state, mean = centred(state, active), mean + middle
         u, logs = scales(rows, state, mean, variance, df)
         entropy = stats.tasks[3] + 0.5 * float((~np.isnan(mean) & (variance > 0)).sum())
-        trace.append(entropy + workers_bound(state, n, heard) + logs - 0.5 * LOG_2PI * float(n.sum()))
+        trace.append(entropy + workers_bound(state, n, active) + logs - 0.5 * LOG_2PI * float(n.sum()))
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break
     fit = describe(scaled(rows, u), gold, state, n, np.array(trace), converged)
     fit.extra.update(df=df)
-    return outward(replace(fit, method="student"), scale)
+    return unstandardise(replace(fit, method="student"), scale)
 
 
-def scaled(rows: Rows, u: F8) -> Rows:
-    """Rows that count u as much."""
+def scaled(rows: NumberRows, u: F8) -> NumberRows:
+    """Multiply the weights of the rows by u."""
     return replace(rows, weight=u if rows.weight is None else u * rows.weight)
 
 
-def scales(rows: Rows, state: Workers, mean: F8, variance: F8, df: float) -> tuple[F8, float]:
-    """E[u] of each row, and the log normalisers of all rows."""
+def scales(rows: NumberRows, state: WorkerPosterior, mean: F8, variance: F8, df: float) -> tuple[F8, float]:
+    """E[u] of each row, and the sum of the log normalisers."""
     from scipy.special import gammaln
 
     m, t = rows.worker, rows.task
-    far = state.precision.mean[m] * ((rows.value - mean[t] - state.bias[m]) ** 2 + variance[t] + state.doubt[m])
+    distance = state.precision.mean[m] * ((rows.value - mean[t] - state.bias[m]) ** 2 + variance[t] + state.doubt[m])
     constant = gammaln((df + 1) / 2) - gammaln(df / 2) + df / 2 * np.log(df / 2)
-    logs = constant - (df + 1) / 2 * np.log((df + far) / 2)
+    logs = constant - (df + 1) / 2 * np.log((df + distance) / 2)
     total = logs.sum() if rows.weight is None else logs @ rows.weight
-    return np.asarray((df + 1) / (df + far)), float(total)
+    return np.asarray((df + 1) / (df + distance)), float(total)
 
 
-def _step(state: Workers, stats: Stats, n: F8, size: F8, heard: np.ndarray, strength: float) -> Workers:
-    """As in gaussian.py, where a worker's answers count `size` for bias and error, but n for the precision."""
-    rough = step(state, stats, size, heard, strength)
+def _step(
+    state: WorkerPosterior, stats: PassStats, n: F8, size: F8, active: np.ndarray, strength: float
+) -> WorkerPosterior:
+    """Like `step`, but a worker's answers count `size` for bias and error and n for the precision."""
+    rough = step(state, stats, size, active, strength)
     gap, square, v = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
     moved = rough.bias - state.bias
     error = np.maximum(square - 2 * moved * gap + size * moved**2, 0.0) + v + size * rough.doubt
-    return replace(rough, precision=state.precision.update(n, error, heard, strength))
+    return replace(rough, precision=state.precision.update(n, error, active, strength))

@@ -1,12 +1,13 @@
 """Intervals of estimates: Gaussian from the variance, or rescaled by split conformal prediction on gold.
 
-With e the error of a gold task under a fit that has not seen its gold, half the interval of task i is
+Let e be the error of a gold task under a fit without its gold. The half-width of the interval of task i is
 
     factor · sqrt(variance_i + shared)
 
-`shared` is the variance of what all answers of a task get wrong together, the maximum of the Gaussian likelihood of the
-errors; `factor` is the conformal quantile of |e| / sqrt(variance + shared), shrunk on the log scale to the Gaussian one
-by SHRINKAGE pseudo-tasks: with few gold tasks that quantile is one of the largest errors.
+`shared` is the variance of errors common to all answers of a task, the maximum of the Gaussian likelihood of the
+errors. `factor` is the conformal quantile of |e| / sqrt(variance + shared), shrunk on the log scale towards the
+Gaussian quantile by SHRINKAGE pseudo-tasks, because with few gold tasks the conformal quantile is one of the largest
+errors.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import F8, Fit, Rows
+from .rows import F8, NumberFit, NumberRows
 
 LEAST_GOLD = 10
-# Gold tasks that the Gaussian quantile counts for.
+# Weight of the Gaussian quantile, in gold tasks.
 SHRINKAGE = 10.0
 
 
 def gaussian_interval(mean: F8, variance: F8, level: float = 0.9) -> tuple[F8, F8]:
-    """mean ± z sd: right where the workers' common target is the truth that is asked for."""
+    """mean ± z sd. It covers the truth only where the workers have no common error."""
     from scipy.special import ndtri
 
     half = float(ndtri(0.5 + level / 2)) * np.sqrt(variance)
@@ -32,10 +33,10 @@ def gaussian_interval(mean: F8, variance: F8, level: float = 0.9) -> tuple[F8, F
 
 
 def conformal_margin(errors: F8, level: float = 0.9) -> float:
-    """Half-width that covers a new task with probability `level` or more, from |truth - estimate| of gold tasks.
+    """Half-width that covers a new task with probability at least `level`, from |truth - estimate| of gold tasks.
 
     The ceil((n + 1) level)-th smallest error (Lei et al. 2018, doi:10.1080/01621459.2017.1307116); infinite where there
-    are too few gold tasks for the level. The estimates must not have seen the gold.
+    are too few gold tasks for the level. The estimates must come from fits without the gold.
     """
     n = len(errors)
     rank = int(np.ceil((n + 1) * level - 1e-9))
@@ -43,12 +44,18 @@ def conformal_margin(errors: F8, level: float = 0.9) -> float:
 
 
 def gold_margin(
-    method: Callable[[Rows, F8 | None], Fit], rows: Rows, gold: F8, level: float = 0.9, *, folds: int = 5, seed: int = 0
+    method: Callable[[NumberRows, F8 | None], NumberFit],
+    rows: NumberRows,
+    gold: F8,
+    level: float = 0.9,
+    *,
+    folds: int = 5,
+    seed: int = 0,
 ) -> float | None:
-    """The margin from gold tasks that have answers, each estimated without its own gold; None below ten of them.
+    """Conformal margin from answered gold tasks, each estimated without its own gold; None with fewer than ten.
 
-    Gold is dealt into `folds`, each scored under a fit that knows the others. `folds` = 0: one fit that knows no gold,
-    which is cheaper, and wider than need be where gold corrects the crowd.
+    Gold is split into `folds` folds, each scored under a fit with the gold of the others. With `folds` = 0, one fit
+    without gold is used, which is cheaper but gives wider intervals where gold corrects the crowd.
     """
     use = np.flatnonzero(~np.isnan(gold) & (rows.present().per_task > 0))
     if len(use) < LEAST_GOLD:
@@ -65,8 +72,11 @@ def gold_margin(
 
 @dataclass(frozen=True)
 class Rescaled:
-    """Half an interval is factor · sqrt(variance + shared); `n` gold tasks say so, and the share of the other tasks
-    that it covers lies in `low`..`high` with probability .9 (beta-binomial, as errors can be exchanged)."""
+    """Calibrated intervals with half-width factor · sqrt(variance + shared), from `n` gold tasks.
+
+    The share of the other tasks that they cover lies in `low`..`high` with probability 0.9 (beta-binomial, assuming
+    exchangeable errors).
+    """
 
     factor: float
     shared: float
@@ -75,29 +85,31 @@ class Rescaled:
     high: float
 
     def half(self, variance: F8) -> F8:
-        """Half the interval of each task; where there is no variance, the same for all."""
+        """Half-width of the interval of each task; where there is no variance, the same for all."""
         return np.asarray(self.factor * np.sqrt(np.nan_to_num(variance, nan=0.0) + self.shared))
 
 
 def rescaled(error: F8, variance: F8, level: float = 0.9, *, others: int = 1_000_000) -> Rescaled:
-    """From the errors of gold tasks under fits that have not seen their gold, and the variances there; `others` tasks
-    have no gold."""
+    """Calibrate intervals from the errors and variances of gold tasks under fits without their gold.
+
+    `others` is the number of tasks without gold.
+    """
     from scipy.special import ndtri
     from scipy.stats import betabinom
 
-    n, own = len(error), np.nan_to_num(variance, nan=0.0)
-    shared = _shared(error, own)
+    n, task_variance = len(error), np.nan_to_num(variance, nan=0.0)
+    shared = _shared(error, task_variance)
     rank = min(int(np.ceil((n + 1) * level - 1e-9)), n)
-    score = np.sort(np.abs(error) / np.sqrt(own + shared))[rank - 1]
-    usual = float(ndtri(0.5 + level / 2))
-    factor = float(np.exp((n * np.log(max(score, 1e-9)) + SHRINKAGE * np.log(usual)) / (n + SHRINKAGE)))
+    score = np.sort(np.abs(error) / np.sqrt(task_variance + shared))[rank - 1]
+    gaussian = float(ndtri(0.5 + level / 2))
+    factor = float(np.exp((n * np.log(max(score, 1e-9)) + SHRINKAGE * np.log(gaussian)) / (n + SHRINKAGE)))
     size = max(others, 1)
     low, high = (float(betabinom.ppf(p, size, rank, n + 1 - rank)) / size for p in (0.05, 0.95))
     return Rescaled(factor, shared, n, low, high)
 
 
 def _shared(error: F8, variance: F8) -> float:
-    """The variance beyond the tasks' own that makes the errors most likely; above 0."""
+    """Maximum likelihood estimate of the variance added to the variances of the tasks; positive."""
     from scipy.optimize import minimize_scalar
 
     square = error**2
@@ -111,10 +123,18 @@ def _shared(error: F8, variance: F8) -> float:
 
 
 def gold_scale(
-    method: Callable[[Rows, F8 | None], Fit], rows: Rows, gold: F8, level: float = 0.9, *, folds: int = 5, seed: int = 0
+    method: Callable[[NumberRows, F8 | None], NumberFit],
+    rows: NumberRows,
+    gold: F8,
+    level: float = 0.9,
+    *,
+    folds: int = 5,
+    seed: int = 0,
 ) -> Rescaled | None:
-    """What gold tasks that have answers say of the intervals, each under a fit without its own gold (see
-    `gold_margin`); None below ten of them."""
+    """Calibrate intervals on answered gold tasks, each under a fit without its own gold (see `gold_margin`).
+
+    Returns None with fewer than ten such tasks.
+    """
     use = np.flatnonzero(~np.isnan(gold) & (rows.present().per_task > 0))
     if len(use) < LEAST_GOLD:
         return None
@@ -128,8 +148,8 @@ def gold_scale(
     return rescaled(error[use], variance[use], level, others=answered - len(use))
 
 
-def interval(fit: Fit, gold: F8 | None, margin: float | Rescaled | None, level: float = 0.9) -> tuple[F8, F8]:
-    """Of every task: what gold says where it says something, else Gaussian; gold tasks are known exactly."""
+def interval(fit: NumberFit, gold: F8 | None, margin: float | Rescaled | None, level: float = 0.9) -> tuple[F8, F8]:
+    """Intervals of all tasks: calibrated on gold where possible, otherwise Gaussian. Gold tasks have width 0."""
     if margin is None:
         return gaussian_interval(fit.mean, fit.variance, level)
     half = margin.half(fit.variance) if isinstance(margin, Rescaled) else np.full(len(fit.mean), margin)

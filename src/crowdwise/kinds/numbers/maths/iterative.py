@@ -1,9 +1,9 @@
-"""Bayesian iterative: workers with one of a few variances, tasks and workers inferred by belief propagation.
+"""Bayesian iterative: workers with one of a few variances, with tasks and workers inferred by belief propagation.
 
     y ~ N(mu, t²),   worker's variance one of v_1..v_S with probabilities p,   answer ~ N(y, variance)
 
-After Ok et al. (2019), pmlr v89/ok19a in its model; messages as in beliefs.py, where the mixture is
-kept instead of a Gaussian of the expected precision: that is within 0.0002 of the exact posterior mean's squared error.
+The model is that of Ok et al. (2019), pmlr v89/ok19a. The messages (see beliefs.py) are mixtures instead of a Gaussian
+with the expected precision, which brings the squared error within 0.0002 of that of the exact posterior mean.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import numpy as np
 
 from .beliefs import Edges, Rounds, Tables
 from .gaussian import gaussian
-from .rows import F8, Fit, Rows, held, known, outward, relative, standardise
+from .rows import F8, NumberFit, NumberRows, gold_mask, relative_weight, standardise, unstandardise, with_gold
 from .simple import clamped, mean, pooled_variance
 
-STEPS = 4.0 ** np.arange(-2, 3)  # variances in units of the pooled one
+STEPS = 4.0 ** np.arange(-2, 3)  # variances relative to the pooled variance
 GRID, MOST_GRID = 201, 801
 UNDAMPED = 10  # rounds
-# The tasks' prior variance in units of their means' variance. Fitted, it would follow workers who always say the same.
+# Prior variance of the tasks relative to the variance of their means. It is not fitted: workers who always give the
+# same answer would shrink it.
 WIDE = 4.0
 
 
 def bayesian_iterative(
-    rows: Rows,
+    rows: NumberRows,
     gold: F8 | None = None,
     *,
     variances: F8 | None = None,
@@ -34,12 +35,23 @@ def bayesian_iterative(
     clamp: bool = True,
     max_iter: int = 500,
     tol: float = 1e-3,
-) -> Fit:
-    """Fit; `variances` and a task's `prior` (mean, variance) come from the answers' spread, `shares` are learnt.
+) -> NumberFit:
+    """Fit the model.
 
-    Workers' biases are taken off the answers first: `bias[worker]` in the answers' units, or, with `debias`, those of
-    `gaussian`. With `clamp` wild answers are pulled in, else they would stretch the grid. It stops when no worker's
-    probability of a variance moves by more than `tol`.
+    Args:
+        rows: The answers.
+        gold: Known values, NaN where unknown.
+        variances: Possible variances of the workers; by default from the pooled variance.
+        shares: Prior probabilities of the variances; fitted by default.
+        prior: Mean and variance of the tasks; by default from the spread of the answers.
+        debias: Subtract the biases of `gaussian` from the answers first.
+        bias: Biases of the workers to subtract instead.
+        clamp: Clamp outliers first; otherwise they stretch the grid.
+        max_iter: Maximum number of rounds.
+        tol: Largest change of a worker's probability of a variance at convergence.
+
+    Returns:
+        The fit.
     """
     rows = rows.present()
     if bias is None and debias:
@@ -50,63 +62,66 @@ def bayesian_iterative(
     if clamp:
         rows, _ = clamped(rows)
     edges = Edges.of(rows)
-    start = held(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
+    start = with_gold(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
     noise = pooled_variance(rows, start)
-    set_ = noise * STEPS if variances is None else np.asarray(variances, dtype=np.float64) / scale.unit**2
-    share = np.full(len(set_), 1 / len(set_)) if shares is None else np.asarray(shares, dtype=np.float64)
+    levels = noise * STEPS if variances is None else np.asarray(variances, dtype=np.float64) / scale.unit**2
+    share = np.full(len(levels), 1 / len(levels)) if shares is None else np.asarray(shares, dtype=np.float64)
     if prior is None:
-        some = start[rows.per_task > 0]
-        mu = float(some.mean()) if len(some) else 0.0
-        tau = max(WIDE * float(some.var()) if len(some) else 1.0, 1e-4)
+        answered_means = start[rows.per_task > 0]
+        mu = float(answered_means.mean()) if len(answered_means) else 0.0
+        tau = max(WIDE * float(answered_means.var()) if len(answered_means) else 1.0, 1e-4)
     else:
         mu, tau = (prior[0] - scale.centre) / scale.unit, prior[1] / scale.unit**2
-    grid = grid_of(rows, mu, tau, float(set_.min()))
-    tables = Tables.of(edges, grid, np.maximum(set_, (grid[1] - grid[0]) ** 2 / 2))
-    heard, rounds = rows.per_worker > 0, Rounds(edges, tables, gold)
-    say = np.tile(share, (len(edges.task), 1))
-    own = np.tile(share, (rows.n_workers, 1))
+    grid = grid_of(rows, mu, tau, float(levels.min()))
+    tables = Tables.of(edges, grid, np.maximum(levels, (grid[1] - grid[0]) ** 2 / 2))
+    active, rounds = rows.per_worker > 0, Rounds(edges, tables, gold)
+    weights = np.tile(share, (len(edges.task), 1))
+    worker_weights = np.tile(share, (rows.n_workers, 1))
     mean, variance = start, np.ones(rows.n_tasks)
     n_iter, converged = 0, False
     while n_iter < max_iter:
         n_iter += 1
         log_prior = -0.5 * (grid - mu) ** 2 / tau
-        mean, variance, log_g = rounds(say, log_prior)
+        mean, variance, log_g = rounds(weights, log_prior)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)
-        new, told = normalised(total), normalised(total[edges.worker] - log_g)
-        # Loops can make messages swing for ever: halfway between two swings they settle.
-        say = told if n_iter <= UNDAMPED else (say + told) / 2
-        moved = float(np.abs(new - own)[heard].max(initial=0.0))
-        own = new
+        new, cavity = normalised(total), normalised(total[edges.worker] - log_g)
+        # Loops can make messages oscillate; damping makes them converge.
+        weights = cavity if n_iter <= UNDAMPED else (weights + cavity) / 2
+        moved = float(np.abs(new - worker_weights)[active].max(initial=0.0))
+        worker_weights = new
         if moved < tol:
             converged = True
             break
-        if shares is None and heard.any():
-            share = own[heard].mean(axis=0)
-    return outward(_describe(rows, gold, (mean, variance), own, share, tables, (mu, tau), offset, n_iter, converged),
-                   scale)  # fmt: skip
+        if shares is None and active.any():
+            share = worker_weights[active].mean(axis=0)
+    moments = mean, variance
+    fit = _describe(rows, gold, moments, worker_weights, share, tables, (mu, tau), offset, n_iter, converged)
+    return unstandardise(fit, scale)
 
 
 def _describe(
-    rows: Rows, gold: F8 | None, found: tuple[F8, F8], own: F8, share: F8, tables: Tables,
+    rows: NumberRows, gold: F8 | None, moments: tuple[F8, F8], worker_weights: F8, share: F8, tables: Tables,
     prior: tuple[float, float], offset: F8, n_iter: int, converged: bool,
-) -> Fit:  # fmt: skip
-    silent = rows.per_task == 0
-    mean, variance = np.where(silent, prior[0], found[0]), np.where(silent, prior[1], found[1])
-    mean, variance = held(mean, gold), np.where(known(gold, rows.n_tasks), 0.0, variance)
-    own = np.where((rows.per_worker > 0)[:, None], own, share)
-    precision = own @ (1 / tables.variances)
+) -> NumberFit:  # fmt: skip
+    unanswered = rows.per_task == 0
+    mean, variance = np.where(unanswered, prior[0], moments[0]), np.where(unanswered, prior[1], moments[1])
+    mean, variance = with_gold(mean, gold), np.where(gold_mask(gold, rows.n_tasks), 0.0, variance)
+    worker_weights = np.where((rows.per_worker > 0)[:, None], worker_weights, share)
+    precision = worker_weights @ (1 / tables.variances)
     extra = {
-        "say": own, "shares": share, "variances": tables.variances, "grid": tables.grid, "prior": prior,
+        "say": worker_weights, "shares": share, "variances": tables.variances, "grid": tables.grid, "prior": prior,
         "offset": offset,
     }  # fmt: skip
-    spread = np.sqrt(own @ tables.variances)
+    spread = np.sqrt(worker_weights @ tables.variances)
     ones = np.ones(rows.n_workers)
-    return Fit("bayesian_iterative", mean, variance, offset, spread, ones, relative(precision, rows), np.empty(0),
-               n_iter, converged, extra)  # fmt: skip
+    weight = relative_weight(precision, rows)
+    return NumberFit(
+        "bayesian_iterative", mean, variance, offset, spread, ones, weight, np.empty(0), n_iter, converged, extra
+    )
 
 
-def grid_of(rows: Rows, mu: float, tau: float, smallest: float) -> F8:
-    """From the lowest to the highest answer or four sd of the prior; fine enough for the smallest variance."""
+def grid_of(rows: NumberRows, mu: float, tau: float, smallest: float) -> F8:
+    """Grid over all answers and at least four prior sd on each side, fine enough for the smallest variance."""
     reach = 4 * np.sqrt(tau)
     low = min(mu - reach, float(rows.value.min(initial=mu)))
     high = max(mu + reach, float(rows.value.max(initial=mu)))
@@ -115,37 +130,37 @@ def grid_of(rows: Rows, mu: float, tau: float, smallest: float) -> F8:
 
 
 def worker_sums(log_g: F8, worker: np.ndarray, n_workers: int) -> F8:
-    """Sums over a worker's edges, [worker, variance]."""
+    """Sums over the edges of each worker, [worker, variance]."""
     return np.stack([np.bincount(worker, weights=column, minlength=n_workers) for column in log_g.T], axis=1)
 
 
 def normalised(log: F8) -> F8:
-    """Rows of logs as probabilities."""
+    """Normalise rows of log weights to probabilities."""
     out = np.exp(log - log.max(axis=1, keepdims=True))
     return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
 # ----------------------------------------------------------------
-# The default: the average of four unlike methods on answers whose wild ones are pulled in.
-# Mean, Gaussian workers without and with slopes, and Bayesian iterative fail in different crowds: noisy workers,
-# workers who always say the same, compressed scales, few answers. Their average is never far from the best of them.
+# The default: the average of four dissimilar methods, after clamping outliers.
+# Mean, Gaussian workers without and with slopes, and Bayesian iterative fail on different crowds: noisy workers,
+# workers who always give the same answer, compressed scales, few answers. Their average is never far from the best.
 
 MEMBERS = ("mean", "gaussian", "gaussian_slope", "bayesian_iterative")
 
 
-def combined(rows: Rows, gold: F8 | None = None, *, max_iter: int = 500, shards: int = 1) -> Fit:
-    """Average of the members' estimates; variance is that of `gaussian`, workers are those of its sloped form."""
+def combined(rows: NumberRows, gold: F8 | None = None, *, max_iter: int = 500, shards: int = 1) -> NumberFit:
+    """Average the members' estimates. The variance is that of `gaussian`, the workers are those of its sloped form."""
     rows = rows.present()
     rows, limit = clamped(rows)
     plain = mean(rows, gold)
-    middle = gaussian(rows, gold, max_iter=max_iter, shards=shards)
+    flat = gaussian(rows, gold, max_iter=max_iter, shards=shards)
     sloped = gaussian(rows, gold, slope=True, max_iter=max_iter, shards=shards)
-    iterative = bayesian_iterative(rows, gold, bias=middle.bias, max_iter=max_iter)
-    members = dict(zip(MEMBERS, (plain, middle, sloped, iterative), strict=True))
+    iterative = bayesian_iterative(rows, gold, bias=flat.bias, max_iter=max_iter)
+    members = dict(zip(MEMBERS, (plain, flat, sloped, iterative), strict=True))
     estimate = np.mean([fit.mean for fit in members.values()], axis=0)
     extra = {"members": members, "limit": limit, "centre": sloped.extra["centre"], "unit": sloped.extra["unit"]}
-    return Fit(
-        "combined", estimate, middle.variance, sloped.bias, sloped.spread, sloped.slope,
-        np.mean([fit.weight for fit in members.values()], axis=0), middle.trace, middle.n_iter,
-        middle.converged and sloped.converged and iterative.converged, extra,
+    return NumberFit(
+        "combined", estimate, flat.variance, sloped.bias, sloped.spread, sloped.slope,
+        np.mean([fit.weight for fit in members.values()], axis=0), flat.trace, flat.n_iter,
+        flat.converged and sloped.converged and iterative.converged, extra,
     )  # fmt: skip

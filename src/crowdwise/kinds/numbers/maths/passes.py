@@ -1,8 +1,8 @@
-"""One pass over the rows under Gaussian workers: posteriors of the tasks, and additive statistics of the workers.
+"""One pass over the rows of the Gaussian models: posteriors of the tasks and additive statistics of the workers.
 
     y ~ N(mu, 1/p) or flat (p = 0);   answer = s_m y + b_m + noise of precision q_m
 
-Shards by task give their own statistics, which add up. Large data goes to a compiled kernel, small data to numpy.
+The statistics of shards of tasks add up. Large data use a compiled kernel, small data numpy.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....em.loop import Additive, tree_sum
-from .rows import F8, Rows
+from .rows import F8, NumberRows
 
-# Rows from which the compiled kernel pays for its import.
+# Number of rows from which the compiled kernel is worth its import time.
 COMPILED_FROM = 50_000
-# Columns of Stats.workers; the last three only with slopes.
+# Columns of PassStats.workers; the last three only with slopes.
 GAP, SQUARE, DOUBT, GAP_Y, SUM_Y, SUM_Y2 = range(6)
 LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What the pass needs: q, b by worker; with slopes also s and A = q E[s²], B = q E[s], C = q E[s b]."""
+    """Worker parameters of a pass: q and b; with slopes also s and A = q E[s²], B = q E[s], C = q E[s b]."""
 
     precision: F8
     bias: F8
@@ -35,17 +35,20 @@ class Message:
     c: F8 | None = None
 
     def table(self) -> F8:
-        """Coefficients side by side, [worker, 2] or [worker, 5]: A, b or A, B, C, s, b."""
+        """Stack the coefficients to [worker, 2] (A, b) or [worker, 5] (A, B, C, s, b)."""
         if self.slope is None or self.a is None or self.c is None:
             return np.stack([self.precision, self.bias], axis=1)
         return np.stack([self.a, self.precision * self.slope, self.c, self.slope, self.bias], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Stats(Additive):
-    """Sums over rows by worker (gap = answer - s y - b): gap, gap², v; with slopes gap y, y, y². And over tasks.
+class PassStats(Additive):
+    """Additive statistics of a pass.
 
-    `tasks` holds the number of answered tasks, the sums of y and of y² + v, and of the tasks' log normalisers.
+    Args:
+        workers: Sums over the rows of each worker, with gap = answer - s y - b: gap, gap², v; with slopes also gap y,
+            y, y².
+        tasks: Number of answered tasks, and sums over tasks of y, y² + v and the log normalisers.
     """
 
     workers: F8
@@ -53,39 +56,39 @@ class Stats(Additive):
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
-    """Rows cut into shards by task, with gold."""
+class ShardedRows:
+    """Rows split into shards of tasks, with gold."""
 
-    rows: Rows
+    rows: NumberRows
     gold: F8 | None
-    parts: list[tuple[Rows, int]]
+    parts: list[tuple[NumberRows, int]]
     compiled: bool
 
     @classmethod
-    def of(cls, rows: Rows, gold: F8 | None, shards: int = 1, compiled: bool | None = None) -> Space:
-        """A space of so many shards; `compiled` is chosen by size when left out."""
+    def of(cls, rows: NumberRows, gold: F8 | None, shards: int = 1, compiled: bool | None = None) -> ShardedRows:
+        """Split rows into shards. `compiled` defaults to a choice by size."""
         parts = [(rows, 0)] if shards <= 1 else list(rows.shards(shards))
         if compiled is None:
             compiled = len(rows) >= COMPILED_FROM
         return cls(rows, gold, parts, compiled)
 
-    def accumulate(self, message: Message) -> Stats:
-        """The statistics of all shards."""
+    def accumulate(self, message: Message) -> PassStats:
+        """Sum the statistics of all shards."""
         return tree_sum((stats for _, _, stats in self._passes(message)), lambda a, b: a + b)
 
     def posterior(self, message: Message) -> tuple[F8, F8]:
-        """Mean and variance of each task (NaN where nobody answered)."""
+        """Mean and variance of each task (NaN without answers)."""
         mean, variance, _ = zip(*self._passes(message), strict=True)
         return np.concatenate(mean), np.concatenate(variance)
 
-    def _passes(self, message: Message) -> Iterator[tuple[F8, F8, Stats]]:
+    def _passes(self, message: Message) -> Iterator[tuple[F8, F8, PassStats]]:
         for part, lo in self.parts:
             gold = None if self.gold is None else self.gold[lo : lo + part.n_tasks]
             yield sweep(part, gold, message, self.compiled)
 
 
-def sweep(rows: Rows, gold: F8 | None, message: Message, compiled: bool) -> tuple[F8, F8, Stats]:
-    """The pass over one shard: mean and variance of its tasks, and its statistics."""
+def sweep(rows: NumberRows, gold: F8 | None, message: Message, compiled: bool) -> tuple[F8, F8, PassStats]:
+    """Run the pass over one shard: mean and variance of its tasks, and its statistics."""
     if not compiled:
         return _plain(rows, gold, message)
     from .. import kernels as numbers_compiled
@@ -101,10 +104,10 @@ def sweep(rows: Rows, gold: F8 | None, message: Message, compiled: bool) -> tupl
         empty if gold is None else gold, table, message.prior_mean, message.prior_precision,
         mean, variance, sums, tasks,
     )  # fmt: skip
-    return mean, variance, Stats(sums, tasks)
+    return mean, variance, PassStats(sums, tasks)
 
 
-def _plain(rows: Rows, gold: F8 | None, message: Message) -> tuple[F8, F8, Stats]:
+def _plain(rows: NumberRows, gold: F8 | None, message: Message) -> tuple[F8, F8, PassStats]:
     worker, p, mu = rows.worker, message.prior_precision, message.prior_mean
     table = message.table()[worker]
     if message.slope is None:
@@ -126,4 +129,4 @@ def _plain(rows: Rows, gold: F8 | None, message: Message) -> tuple[F8, F8, Stats
     y, v = mean[rows.task], variance[rows.task]
     gap = rows.value - y - table[:, 1] if message.slope is None else rows.value - table[:, 3] * y - table[:, 4]
     columns = [gap, gap**2, v] if message.slope is None else [gap, gap**2, v, gap * y, y, y**2]
-    return mean, variance, Stats(np.stack([rows.worker_sum(column) for column in columns], axis=1), tasks)
+    return mean, variance, PassStats(np.stack([rows.worker_sum(column) for column in columns], axis=1), tasks)

@@ -1,9 +1,9 @@
-"""How the hierarchical Gaussian models are climbed: EM with leaps, in stages of a cap on precisions.
+"""Fitting of the hierarchical Gaussian models: accelerated EM in stages with a cap on the precisions.
 
-The crowd's variances and the strength of its precisions often want to go to nothing or to infinity (all workers alike),
-and EM goes there by ever smaller steps. So two steps are followed by a leap of these few numbers, on the scale of their
-logarithms (SQUAREM, Varadhan & Roland 2008, doi:10.1111/j.1467-9469.2007.00585.x); the workers' own follow from them.
-A leap that does not pay is not taken.
+The hyperparameters (population variances and the shape of the precisions' prior) often converge to zero or infinity
+(identical workers), which EM approaches in ever smaller steps. After two EM steps their logarithms are therefore
+extrapolated (SQUAREM, Varadhan & Roland 2008, doi:10.1111/j.1467-9469.2007.00585.x), and the worker parameters follow.
+An extrapolation that does not increase the objective is rejected.
 """
 
 from __future__ import annotations
@@ -15,105 +15,100 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from ....em.loop import climb
-from .passes import Stats
+from .passes import PassStats
 from .precision import Precision
 from .rows import F8, Mask
 
-FLOOR = 1e-10  # of variances, in units of the answers' variance
+# Bounds of the population variances, relative to the variance of the answers.
+FLOOR, HIGH = 1e-10, 1e6
 
 
-HIGH = 1e6
+def fixed_point_variance(square: Callable[[float], float], old: float) -> float:
+    """Variance that equals the mean square under its own posteriors, square(variance); FLOOR where there is none.
 
-
-def settled(square: Callable[[float], float], old: float) -> float:
-    """The variance that is the mean square under its own posteriors, square(variance); FLOOR where none is.
-
-    Looked for from the old one upward where the mean square exceeds it, else downward: the bound rises all the way.
+    The search starts at the old variance and goes up where the mean square exceeds it, otherwise down; the evidence
+    bound increases along the way.
     """
     from scipy.optimize import brentq
 
     def rise(log_v: float) -> float:
         return float(np.log(max(square(float(np.exp(log_v))), 1e-300)) - log_v)
 
-    here, low, high = float(np.log(max(old, FLOOR))), float(np.log(FLOOR)), float(np.log(HIGH))
-    up = rise(here) > 0
-    step, near = 1.0, here
-    while True:  # the first change of sign on this side
-        far = min(near + step, high) if up else max(near - step, low)
-        if (rise(far) > 0) != up:
-            return float(np.exp(brentq(rise, min(near, far), max(near, far), xtol=1e-14, rtol=1e-14)))
-        if far in (low, high):
-            return float(np.exp(far))
-        near, step = far, 2 * step
+    log_old, low, high = float(np.log(max(old, FLOOR))), float(np.log(FLOOR)), float(np.log(HIGH))
+    up = rise(log_old) > 0
+    step, inner = 1.0, log_old
+    while True:  # until the sign changes
+        outer = min(inner + step, high) if up else max(inner - step, low)
+        if (rise(outer) > 0) != up:
+            return float(np.exp(brentq(rise, min(inner, outer), max(inner, outer), xtol=1e-14, rtol=1e-14)))
+        if outer in (low, high):
+            return float(np.exp(outer))
+        inner, step = outer, 2 * step
 
 
-STAGES = 8
+STAGES = 8  # maximum number of stages
+REACH = 5.0  # largest change of the log of a hyperparameter in one extrapolation
 
 
-# No number grows or shrinks by more than e to this in a leap.
-REACH = 5.0
-
-
-class Crowd(Protocol):
-    """What is believed of the workers."""
+class WorkerState(Protocol):
+    """Posteriors of the workers and the hyperparameters."""
 
     @property
     def precision(self) -> Precision:
-        """How precise they are."""
+        """Precisions of the workers."""
 
     def capped(self, cap: float) -> Self:
-        """The same with precisions under a cap."""
+        """Apply a cap to the precisions."""
 
-    def of_all(self) -> F8:
-        """The logarithms of the numbers that all workers share."""
+    def log_hyperparameters(self) -> F8:
+        """Logarithms of the hyperparameters."""
 
-    def led_by(self, of_all: F8, stats: Stats, n: F8, strength: float) -> tuple[Self, Stats]:
-        """The same workers under other numbers of the crowd, given as logarithms, and a pass that speaks for these;
-        n[worker] answers."""
+    def with_hyperparameters(self, log_values: F8, stats: PassStats, n: F8, strength: float) -> tuple[Self, PassStats]:
+        """Replace the hyperparameters (given as logarithms) and adjust the statistics of a pass to them."""
 
 
-C = TypeVar("C", bound=Crowd)
+C = TypeVar("C", bound=WorkerState)
 
 
 @dataclass(frozen=True, eq=False)
-class Seen(Generic[C]):
-    """The statistics of a pass, and what was believed when it was made: they are relative to it."""
+class SweepStats(Generic[C]):
+    """Statistics of a pass, and the state under which they were computed."""
 
-    stats: Stats
+    stats: PassStats
     under: C
     n: F8
     strength: float
 
-    def extrapolate(self, one: Seen[C], two: Seen[C]) -> Seen[C]:
-        """The last pass, as if the crowd's numbers had gone on for long as they went in three steps."""
-        h0, h1, h2 = (seen.under.of_all() for seen in (self, one, two))
+    def extrapolate(self, first_step: SweepStats[C], second_step: SweepStats[C]) -> SweepStats[C]:
+        """Extrapolate the hyperparameters from three consecutive passes and apply them to the last one."""
+        h0, h1, h2 = (step.under.log_hyperparameters() for step in (self, first_step, second_step))
         first = h1 - h0
         bend = h2 - h1 - first
         curve = float(np.sqrt(bend @ bend))
         if curve == 0:
-            return two
+            return second_step
         alpha = min(-float(np.sqrt(first @ first)) / curve, -1.0)
-        there = np.clip(h0 - 2 * alpha * first + alpha**2 * bend, h2 - REACH, h2 + REACH)
-        under, stats = two.under.led_by(there, two.stats, self.n, self.strength)
-        return replace(two, under=under, stats=stats)
+        target = np.clip(h0 - 2 * alpha * first + alpha**2 * bend, h2 - REACH, h2 + REACH)
+        under, stats = second_step.under.with_hyperparameters(target, second_step.stats, self.n, self.strength)
+        return replace(second_step, under=under, stats=stats)
 
 
 class StagedModel(Protocol[C]):
-    """A model over rows, its statistics relative to what was believed."""
+    """A model of the rows."""
 
-    def sweep(self, params: C, /) -> tuple[Seen[C], float]:
-        """Statistics of a pass, and the part of the bound that needs them."""
+    def sweep(self, params: C, /) -> tuple[SweepStats[C], float]:
+        """Run a pass; return its statistics and the part of the bound that depends on the answers."""
 
-    def maximise(self, stats: Seen[C], /) -> C:
-        """What to believe after a pass."""
+    def maximise(self, stats: SweepStats[C], /) -> C:
+        """Update the parameters from the statistics of a pass."""
 
     def log_prior(self, params: C, /) -> float:
-        """The rest of the bound."""
+        """Part of the bound that depends on the workers only."""
 
 
 @dataclass(frozen=True, eq=False)
-class Climbed(Generic[C]):
-    """Where the last stage ended; stage[i] is that of trace[i]."""
+class StagedFit(Generic[C]):
+    """Final state of the last stage; stage[i] is the stage of trace[i]."""
 
     state: C
     trace: F8
@@ -123,25 +118,25 @@ class Climbed(Generic[C]):
 
 
 def in_stages(
-    model: StagedModel[C], state: C, n: F8, heard: Mask, *, cap: float, max_iter: int, tol: float
-) -> Climbed[C]:
-    """EM to the end, then under the cap that the precisions found call for, until it stays."""
+    model: StagedModel[C], state: C, n: F8, active: Mask, *, cap: float, max_iter: int, tol: float
+) -> StagedFit[C]:
+    """Run EM to convergence, then again under the cap implied by the precisions, until the cap stays the same."""
     traces: list[F8] = []
     passes, converged, per = 0, False, max(float(n.sum()), 1.0)
     for _ in range(STAGES):
         fit = climb(model, model.sweep, state, max_iter=max_iter - passes, tol=tol, per=per, accelerate=True)
         state, passes, converged = fit.params, passes + fit.n_iter, fit.converged
         traces.append(fit.trace)
-        limit = state.precision.limit(heard, cap)
+        limit = state.precision.limit(active, cap)
         if limit is None:
             break
         if passes >= max_iter:
             converged = False
             break
         state = state.capped(limit)
-    return Climbed(state, np.concatenate(traces), stages(traces), passes, converged)
+    return StagedFit(state, np.concatenate(traces), stages(traces), passes, converged)
 
 
 def stages(traces: Sequence[F8]) -> F8:
-    """The number of the trace of each entry of all traces."""
+    """Stage of each entry of the concatenated traces."""
     return np.repeat(np.arange(len(traces)), [len(trace) for trace in traces])

@@ -1,9 +1,9 @@
-"""Two workers whose answers are the same far more often than their tasks and habits allow.
+"""Quality of workers who give numbers: copying, random and reversed answers, bias and correlation, agreement, scores.
 
-What an independent worker would say of a task is predicted from the *others'* estimate of it, the worker's own spread,
-and how often they use each value (people round to fives and tens, and love 0, 50 and 100); where a third worker said
-that very value, the value is the task's own and counts as likely. The number of equal answers of a pair is then at most
-binomial at the mean chance (Hoeffding 1956, doi:10.1214/aoms/1177728178).
+Copying: the answer of an independent worker to a task is predicted from the estimate by the others, the worker's
+spread, and how often the worker uses each value (people round to fives and tens, and prefer 0, 50 and 100). A value
+that a third worker also gave is taken as likely for the task. The number of equal answers of a pair is then at most
+binomial at the mean probability (Hoeffding 1956, doi:10.1214/aoms/1177728178).
 """
 
 from __future__ import annotations
@@ -14,20 +14,28 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from ....stats.abilities import FEWEST, Chances, chances_of, nobody
+from ....stats.abilities import FEWEST, BehaviourPosterior, posterior_of, zero_posterior
 from ....stats.bootstrap import MAX_BLOCKS, bootstrap_interval, central, random_blocks
 from .apply import without_own
-from .rows import F8, I4, I8, Fit, Mask, Rows, standardise
+from .rows import F8, I4, I8, Mask, NumberFit, NumberRows, standardise
 
 LEAST_COMMON = 5
-PAIRS = 4_000_000  # pairs of answers looked at; tasks with the fewest answers come first
-HABIT = 10.0  # answers that the crowd's use of values counts for in a worker's own
+PAIRS = 4_000_000  # maximum number of pairs of answers compared; tasks with the fewest answers come first
+HABIT = 10.0  # weight of the crowd's value frequencies in a worker's, in answers
 
 
 @dataclass(frozen=True, eq=False)
 class Copying:
-    """Pairs of workers: common tasks, equal answers, how many an independent pair would have, and a p-value, corrected
-    for the number of pairs."""
+    """Pairs of workers with many equal answers.
+
+    Args:
+        first: First worker of each pair.
+        second: Second worker of each pair.
+        common: Number of common tasks.
+        equal: Number of equal answers.
+        expected: Expected number of equal answers of an independent pair.
+        p: p-value, corrected for the number of pairs.
+    """
 
     first: I8
     second: I8
@@ -37,8 +45,8 @@ class Copying:
     p: F8
 
 
-def copying(rows: Rows, fit: Fit, alpha: float = 0.01) -> Copying:
-    """Pairs that hold with false discoveries below alpha, over all pairs with common tasks enough."""
+def copying(rows: NumberRows, fit: NumberFit, alpha: float = 0.01) -> Copying:
+    """Find the pairs with a false discovery rate below alpha, among all pairs with enough common tasks."""
     from scipy.stats import binom, false_discovery_control
 
     e, f = _pairs(rows)
@@ -50,7 +58,7 @@ def copying(rows: Rows, fit: Fit, alpha: float = 0.01) -> Copying:
     common = np.bincount(at)
     same = rows.value[e] == rows.value[f]
     equal = np.bincount(at, weights=same).astype(np.int64)
-    # Chance that the second says what the first said, and the other way round; the likelier of the two counts.
+    # Probability that the second gives the answer of the first, and vice versa; the larger counts.
     chance = np.maximum(_chances(rows, fit, e, f), _chances(rows, fit, f, e))
     expected = np.bincount(at, weights=chance).astype(np.float64, copy=False)
     tested = common >= LEAST_COMMON
@@ -58,74 +66,76 @@ def copying(rows: Rows, fit: Fit, alpha: float = 0.01) -> Copying:
     if not len(pair):
         return Copying(none, none, none, none, np.empty(0), np.empty(0))
     p = np.atleast_1d(binom.sf(equal - 1, common, np.minimum(expected / common, 1.0)))
-    # Half of the answers at least: less is a shared habit or source that no p-value tells from copying.
+    # At least half of the answers must be equal: fewer can be a shared habit or source.
     p = np.asarray(false_discovery_control(np.clip(p, 0.0, 1.0), method="by"))
-    held = (p <= alpha) & (equal >= 0.5 * common)
-    first, second = pair[held] // rows.n_workers, pair[held] % rows.n_workers
-    return Copying(first, second, common[held], equal[held], expected[held], p[held])
+    significant = (p <= alpha) & (equal >= 0.5 * common)
+    first, second = pair[significant] // rows.n_workers, pair[significant] % rows.n_workers
+    return Copying(first, second, common[significant], equal[significant], expected[significant], p[significant])
 
 
-def _pairs(rows: Rows) -> tuple[I8, I8]:
-    """Rows of different workers about the same task, each pair once (lower worker first)."""
+def _pairs(rows: NumberRows) -> tuple[I8, I8]:
+    """Pairs of rows of different workers on the same task, each once (lower worker first)."""
     count = np.diff(rows.offsets)
     order = np.argsort(count, kind="stable")
     cost = np.cumsum(count[order].astype(np.int64) ** 2)
     chosen = np.zeros(rows.n_tasks, dtype=bool)
     chosen[order[: int(np.searchsorted(cost, 2 * PAIRS, side="right"))]] = True
-    mine = np.flatnonzero(chosen[rows.task])
-    size = count[rows.task[mine]]
-    e = np.repeat(mine, size)
-    begin = np.repeat(rows.offsets[rows.task[mine]], size)
+    chosen_rows = np.flatnonzero(chosen[rows.task])
+    size = count[rows.task[chosen_rows]]
+    e = np.repeat(chosen_rows, size)
+    begin = np.repeat(rows.offsets[rows.task[chosen_rows]], size)
     f = begin + np.arange(len(e)) - np.repeat(np.cumsum(size) - size, size)
     keep = rows.worker[e] < rows.worker[f]
     return e[keep], f[keep]
 
 
-def _chances(rows: Rows, fit: Fit, said: I8, by: I8) -> F8:
-    """Chance that the worker of row `by` says the value of row `said`, told by everybody but these two."""
-    value, worker = rows.value[said], rows.worker[by]
-    at, spread = _without_both(rows, fit, said, by)
+def _chances(rows: NumberRows, fit: NumberFit, source: I8, candidate: I8) -> F8:
+    """Probability that the worker of row `candidate` gives the value of row `source`, given the other workers."""
+    value, worker = rows.value[source], rows.worker[candidate]
+    at, spread = _without_both(rows, fit, source, candidate)
     noise = np.maximum(fit.spread[worker], 0.02 * max(float(rows.value.std()), 1e-300))
     centre = float(fit.extra["centre"])
     mean = centre + fit.slope[worker] * (at - centre) + fit.bias[worker]
-    # A value's chance here: how often the worker uses it, times how much likelier it is here than elsewhere.
-    usual, wide = _overall(rows)
-    wide = np.maximum(wide, 1e-300)
-    elsewhere = np.maximum(_normal(value, usual[worker], wide[worker]), 1e-12 / wide[worker])
+    # How often the worker uses the value, times how much more likely it is on this task than elsewhere.
+    mean_answer, answer_spread = _answer_moments(rows)
+    answer_spread = np.maximum(answer_spread, 1e-300)
+    elsewhere = np.maximum(_normal(value, mean_answer[worker], answer_spread[worker]), 1e-12 / answer_spread[worker])
     lift = np.maximum(_normal(value, mean, np.sqrt(noise**2 + spread)) / elsewhere, 1.0)
     codes = np.unique(rows.value, return_inverse=True)[1].ravel().astype(np.int64)
     crowd = np.bincount(codes) / len(codes)
     n_values = len(crowd)
-    own = _counts(rows.worker.astype(np.int64) * n_values + codes, worker.astype(np.int64) * n_values + codes[said])
-    habit = (own + HABIT * crowd[codes[said]]) / (rows.per_worker[worker] + HABIT)
-    # Third workers of this task who said the same.
+    own_count = _counts(
+        rows.worker.astype(np.int64) * n_values + codes, worker.astype(np.int64) * n_values + codes[source]
+    )
+    habit = (own_count + HABIT * crowd[codes[source]]) / (rows.per_worker[worker] + HABIT)
+    # Other workers who gave the same value on this task.
     task = rows.task.astype(np.int64) * n_values + codes
-    third = _counts(task, task[said]) - 1.0 - (rows.value[by] == value)
-    others = np.diff(rows.offsets)[rows.task[said]] - 2
+    third = _counts(task, task[source]) - 1.0 - (rows.value[candidate] == value)
+    others = np.diff(rows.offsets)[rows.task[source]] - 2
     return np.asarray(np.minimum(np.maximum(habit * lift, third / (others + 1)), 1.0))
 
 
-def _counts(keys: I8, wanted: I8) -> F8:
-    """How often each wanted key occurs."""
-    known, count = np.unique(keys, return_counts=True)
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[at] == wanted, count[at], 0).astype(np.float64)
+def _counts(keys: I8, queries: I8) -> F8:
+    """Count the occurrences of each query among the keys."""
+    distinct, count = np.unique(keys, return_counts=True)
+    at = np.minimum(np.searchsorted(distinct, queries), len(distinct) - 1)
+    return np.where(distinct[at] == queries, count[at], 0).astype(np.float64)
 
 
-def _without_both(rows: Rows, fit: Fit, said: I8, by: I8) -> tuple[F8, F8]:
-    """Mean and variance of a task without two of its rows: weighted mean of the rest, freed of biases."""
+def _without_both(rows: NumberRows, fit: NumberFit, source: I8, candidate: I8) -> tuple[F8, F8]:
+    """Mean and variance of a task without two of its rows: weighted, bias-corrected mean of the others."""
     w = fit.weight[rows.worker] if rows.weight is None else fit.weight[rows.worker] * rows.weight
     w = np.maximum(w, 0.0)
     pull = w * (rows.value - fit.bias[rows.worker])
-    task = rows.task[said]
+    task = rows.task[source]
     total = np.bincount(rows.task, weights=w, minlength=rows.n_tasks)[task]
-    left = total - w[said] - w[by]
-    some = left > 1e-9 * total
-    rest = np.bincount(rows.task, weights=pull, minlength=rows.n_tasks)[task] - pull[said] - pull[by]
-    mean = np.where(some, rest / np.where(some, left, 1.0), float(fit.extra["centre"]))
+    others_weight = total - w[source] - w[candidate]
+    has_others = others_weight > 1e-9 * total
+    rest_pull = np.bincount(rows.task, weights=pull, minlength=rows.n_tasks)[task] - pull[source] - pull[candidate]
+    mean = np.where(has_others, rest_pull / np.where(has_others, others_weight, 1.0), float(fit.extra["centre"]))
     noise = float((fit.spread[rows.worker] ** 2).mean())
     others = np.diff(rows.offsets)[task] - 2
-    return mean, np.where(some, noise / np.maximum(others, 1), float(rows.value.var()))
+    return mean, np.where(has_others, noise / np.maximum(others, 1), float(rows.value.var()))
 
 
 def _normal(x: F8, mean: F8, sd: F8) -> F8:
@@ -133,8 +143,8 @@ def _normal(x: F8, mean: F8, sd: F8) -> F8:
     return np.asarray(np.exp(-0.5 * ((x - mean) / sd) ** 2) / sd)
 
 
-def _overall(rows: Rows) -> tuple[F8, F8]:
-    """Mean and standard deviation of each worker's answers, a little of the crowd's mixed in."""
+def _answer_moments(rows: NumberRows) -> tuple[F8, F8]:
+    """Mean and standard deviation of each worker's answers, shrunk to the crowd's by one pseudo-answer."""
     n = rows.per_worker
     middle, wide = float(rows.value.mean()), float(rows.value.var())
     mean = (rows.worker_sum(rows.value) + middle) / (n + 1)
@@ -143,80 +153,87 @@ def _overall(rows: Rows) -> tuple[F8, F8]:
 
 
 # ----------------------------------------------------------------
-# Who gives numbers without looking, or upside down? Each worker's answers are weighed under two laws:
-#     honest   answer ~ N(level + slope · (what the others make of the task), spread²)
+# Detection of random and reversed answers. Each worker's answers are compared under two models:
+#     honest   answer ~ N(level + slope · (estimate by the others), spread²)
 #     idle     answer ~ N(level, spread²), whatever the task
 #
-# An upside-down worker is honest with a slope below 0. Nothing is held against a level. Slopes and spreads of honest
-# workers are log-normal; their middles and how far they lie apart are learnt from the crowd, so that somebody whose
-# answers scatter no more than the crowd's, and yet do not follow, is found sooner than by a correlation alone.
+# A reversed worker is honest with a negative slope. Levels do not matter. Slopes and spreads of honest workers are
+# log-normal with medians and scales fitted to the crowd. This finds workers whose answers scatter no more than the
+# crowd's but do not follow the tasks earlier than a correlation does.
 
-# Slopes, in units of the usual worker's; spreads, as the logarithm of their ratio to that of the answers themselves.
+# Grid of slopes, relative to the typical worker, and of spreads, as log ratio to the spread of the answers.
 SLOPES = np.linspace(-2.0, 2.0, 41)
 SPREADS = np.linspace(-2.5, 1.0, 15)
-# Middles of the honest workers' slopes, how far they lie apart and how likely that is; the same of spreads.
+# Medians of the honest workers' slopes, their log scales with prior probabilities, and the same for spreads.
 MIDDLES, APART, APART_PRIOR = (0.65, 0.8, 1.0, 1.2), (0.1, 0.2, 0.35, 0.6), (0.3, 0.3, 0.25, 0.15)
 SPREAD_MIDDLES, SPREADS_APART = (-1.6, -1.2, -0.9, -0.6, -0.3, 0.0), (0.25, 0.5)
-# Some honest workers have slopes far from the others': this share, so far apart.
+# Share of honest workers with atypical slopes, and their log scale.
 STRAY, STRAY_APART = 0.02, 0.6
-# How far the spreads of idle workers lie from that of all answers: most of them, and the rest.
+# Spreads of idle workers around that of all answers: mixture of (weight, log scale).
 IDLE_APART = ((0.8, 0.35), (0.2, 0.8))
-# Where the usual worker stands among all, by slope.
+# Quantile of the slopes that is taken as the typical slope.
 USUAL = 0.7
-# Answers further from a worker's median than so many of their spreads are taken for so far: one slip is no law.
+# Answers are clamped to this many spreads from the worker's median, so that a single slip has no large effect.
 FAR = 3.0
 
 
-def following(rows: Rows, others: F8, doubt: F8, tested: Mask) -> Chances:
-    """From the others' estimate of each row's task and its variance; those who are not `tested` have no chances."""
-    out = nobody(rows.n_workers)
+def following(rows: NumberRows, others: F8, doubt: F8, tested: Mask) -> BehaviourPosterior:
+    """Probabilities that workers answer at random or reversed.
+
+    Args:
+        rows: The answers.
+        others: Estimate of each row's task by the other workers.
+        doubt: Variance of that estimate.
+        tested: Workers to test; the others get no probabilities.
+    """
+    out = zero_posterior(rows.n_workers)
     if tested.sum() < FEWEST or _usual_slope(*_sums(rows, others, tested)[1:]) <= 0:
-        return out  # too few, or a crowd that goes with nobody
-    honest, idle = _evidence(rows, others, doubt, tested)
-    top = np.maximum(honest.max(axis=(1, 2)), idle)
-    each, m = np.exp(honest - top[:, None, None]), len(idle)
+        return out  # too few workers, or a crowd whose answers do not follow each other
+    honest_loglik, idle_loglik = _evidence(rows, others, doubt, tested)
+    top = np.maximum(honest_loglik.max(axis=(1, 2)), idle_loglik)
+    likelihood, m = np.exp(honest_loglik - top[:, None, None]), len(idle_loglik)
     law, prior = _population()
-    good, turned = each.reshape(m, -1) @ law, each[:, ::-1].reshape(m, -1) @ law
-    out.random[tested], out.reversed[tested] = chances_of(np.exp(idle - top), turned, good, prior)
+    good, reversed_ = likelihood.reshape(m, -1) @ law, likelihood[:, ::-1].reshape(m, -1) @ law
+    out.random[tested], out.reversed[tested] = posterior_of(np.exp(idle_loglik - top), reversed_, good, prior)
     return out
 
 
-def _evidence(rows: Rows, others: F8, doubt: F8, tested: Mask) -> tuple[F8, F8]:
-    """Log-likelihoods [worker, slope, spread] of the honest law, and [worker] of the idle one, of those tested."""
+def _evidence(rows: NumberRows, others: F8, doubt: F8, tested: Mask) -> tuple[F8, F8]:
+    """Log-likelihoods of the tested workers: [worker, slope, spread] if honest, [worker] if idle."""
     n = np.maximum(rows.per_worker, 1.0)
     xx, xy, yy = _sums(rows, others, tested)
     unit = _usual_slope(xy, yy)
     xy, yy = unit * xy, unit**2 * yy
     unknown = unit**2 * (rows.worker_sum(np.nan_to_num(doubt)) / n)[tested]
     free = (n - 1)[tested]
-    usual = np.log(max(float(np.median(xx / free)), 1e-12)) / 2
-    spread = np.exp(2 * (SPREADS + usual))
-    # The others' doubt about a task is seen in the answers as far as these follow it.
-    whole = spread + (SLOPES**2 * unknown[:, None])[:, :, None]
-    left = xx[:, None] - 2 * SLOPES * xy[:, None] + SLOPES**2 * yy[:, None]
-    honest = -0.5 * free[:, None, None] * np.log(whole) - left[:, :, None] / (2 * whole)
+    log_spread = np.log(max(float(np.median(xx / free)), 1e-12)) / 2
+    spread = np.exp(2 * (SPREADS + log_spread))
+    # The uncertainty of the others' estimate adds to the variance in proportion to the squared slope.
+    variance = spread + (SLOPES**2 * unknown[:, None])[:, :, None]
+    square = xx[:, None] - 2 * SLOPES * xy[:, None] + SLOPES**2 * yy[:, None]
+    honest = -0.5 * free[:, None, None] * np.log(variance) - square[:, :, None] / (2 * variance)
     idle = -0.5 * free[:, None] * np.log(spread) - xx[:, None] / (2 * spread)
-    law = sum(share * _following_normal(0.0, apart) for share, apart in IDLE_APART)
+    law = sum(share * _following_normal(0.0, log_scale) for share, log_scale in IDLE_APART)
     return np.asarray(honest), np.asarray(logsumexp(idle + np.log(law), axis=1))
 
 
-def _sums(rows: Rows, others: F8, tested: Mask) -> tuple[F8, F8, F8]:
-    """Squares and products of answers and the others' estimates around each worker's means: xx, xy, yy."""
+def _sums(rows: NumberRows, others: F8, tested: Mask) -> tuple[F8, F8, F8]:
+    """Centred second moments of the answers x and the others' estimates y by worker: xx, xy, yy."""
     n = np.maximum(rows.per_worker, 1.0)
-    x, y = (each - (rows.worker_sum(each) / n)[rows.worker] for each in (_tame(rows), others))
-    xx, xy, yy = (rows.worker_sum(each)[tested] for each in (x * x, x * y, y * y))
+    x, y = (column - (rows.worker_sum(column) / n)[rows.worker] for column in (_clipped_answers(rows), others))
+    xx, xy, yy = (rows.worker_sum(products)[tested] for products in (x * x, x * y, y * y))
     return xx, xy, yy
 
 
 def _usual_slope(xy: F8, yy: F8) -> float:
-    """A little above the middle, as some of the crowd may not look. Where nobody follows it is small, and then every
-    slope is as likely as another."""
+    """Typical slope: above the median, because some workers may be idle. It is small where no worker follows the
+    others; the slopes then carry no information."""
     slope = xy[yy > 0] / yy[yy > 0]
     return max(float(np.quantile(slope, USUAL)), 0.0) if len(slope) else 0.0
 
 
-def _tame(rows: Rows) -> F8:
-    """The answers, those that are far from their worker's median brought nearer."""
+def _clipped_answers(rows: NumberRows) -> F8:
+    """The answers, clamped to FAR spreads from their worker's median."""
     middle = _median(rows, rows.value)
     gap = rows.value - middle[rows.worker]
     wide = 1.4826 * _median(rows, np.abs(gap))
@@ -225,8 +242,8 @@ def _tame(rows: Rows) -> F8:
     return np.asarray(rows.value + np.clip(gap, -limit, limit) - gap)
 
 
-def _median(rows: Rows, value: F8) -> F8:
-    """Of each worker's rows."""
+def _median(rows: NumberRows, value: F8) -> F8:
+    """Median of each worker's rows."""
     order = np.lexsort((value, rows.worker))
     n = np.bincount(rows.worker, minlength=rows.n_workers)
     start = np.cumsum(n) - n
@@ -235,44 +252,62 @@ def _median(rows: Rows, value: F8) -> F8:
 
 
 def _population() -> tuple[F8, F8]:
-    """law[slope and spread, hypothesis] and the log prior of the hypotheses."""
-    found, prior = [], []
+    """Density [slope and spread, hypothesis] of the honest workers, and the log prior of the hypotheses."""
+    laws, prior = [], []
     slopes = zip(APART, APART_PRIOR, strict=True)
-    for (apart, chance), middle, at, wide in product(slopes, MIDDLES, SPREAD_MIDDLES, SPREADS_APART):
-        usual = (1 - STRAY) * np.outer(_lognormal(middle, apart), _following_normal(at, wide))
-        far = STRAY * np.outer(_lognormal(middle, STRAY_APART), _following_normal(at, 2 * wide))
-        found.append((usual + far).ravel())
+    for (slope_scale, chance), slope_median, spread_median, spread_scale in product(
+        slopes, MIDDLES, SPREAD_MIDDLES, SPREADS_APART
+    ):
+        typical = (1 - STRAY) * np.outer(
+            _lognormal(slope_median, slope_scale), _following_normal(spread_median, spread_scale)
+        )
+        stray = STRAY * np.outer(
+            _lognormal(slope_median, STRAY_APART), _following_normal(spread_median, 2 * spread_scale)
+        )
+        laws.append((typical + stray).ravel())
         prior.append(np.log(chance))
-    return np.array(found).T, np.array(prior)
+    return np.array(laws).T, np.array(prior)
 
 
-def _following_normal(middle: float, apart: float) -> F8:
-    density = np.exp(-0.5 * ((SPREADS - middle) / apart) ** 2)
+def _following_normal(median: float, log_scale: float) -> F8:
+    density = np.exp(-0.5 * ((SPREADS - median) / log_scale) ** 2)
     return np.asarray(density / density.sum())
 
 
-def _lognormal(middle: float, apart: float) -> F8:
+def _lognormal(median: float, log_scale: float) -> F8:
     positive = np.maximum(SLOPES, 1e-9)
-    density = np.exp(-0.5 * ((np.log(positive) - np.log(middle)) / apart) ** 2) / positive
+    density = np.exp(-0.5 * ((np.log(positive) - np.log(median)) / log_scale) ** 2) / positive
     density = np.where(SLOPES > 1e-9, density, 0.0)
     return np.asarray(density / density.sum())
 
 
 # ----------------------------------------------------------------
-# A picture of each worker beside the others: bias, spread, slope, correlation, and flags with p-values.
-# A worker is held against the estimates of their tasks without their own answers, so that nobody confirms themselves.
+# Quality of each worker: bias, spread, slope, correlation, and flags with p-values. Each worker is compared with
+# estimates of the tasks that leave out the worker's own answers.
 
-LEAST = 8  # answers below which no flag is raised
+LEAST = 8  # minimum number of answers for a flag
 ALPHA = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """Arrays by worker; intervals are 95 %, [worker, 2]; NaN where there is too little to say.
+    """Quality of the workers. Intervals are 95 %, [worker, 2]; NaN where there are too few answers.
 
-    `bias` is the mean of answer minus the others' estimate, `correlation` that of the two. `p_constant` is corrected
-    for the number of workers, NaN where nothing was tested; `chances` are those of not looking and of turning the
-    scale round. `copying` lists pairs.
+    Args:
+        n: Number of answers.
+        bias: Mean of answer minus the others' estimate.
+        bias_interval: Its interval.
+        spread: Noise standard deviation.
+        spread_interval: Its interval.
+        slope: Slope.
+        slope_interval: Its interval.
+        correlation: Correlation of the answers with the others' estimates.
+        correlation_interval: Its interval.
+        distinct: Number of distinct values per answer.
+        p_constant: p-value of constant answers, corrected for the number of workers; NaN where not tested.
+        constant: Workers with constant answers.
+        chances: Probabilities of random and of reversed answers.
+        copying: Pairs of workers with many equal answers.
     """
 
     n: F8
@@ -287,40 +322,40 @@ class Quality:
     distinct: F8
     p_constant: F8
     constant: Mask
-    chances: Chances
+    chances: BehaviourPosterior
     copying: Copying
 
 
-def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
-    """Of every worker, from rows and a fit of them."""
+def quality(rows: NumberRows, fit: NumberFit, *, alpha: float = ALPHA) -> Quality:
+    """Quality of each worker, from rows and a fit of these rows."""
     rows = rows.present()
     others, doubt = without_own(fit, rows)
-    alone = _alone(rows)
-    several = rows.take(~alone)
-    others, doubt = others[~alone], doubt[~alone]
+    single = _answered_by_one(rows)
+    shared = rows.take(~single)
+    others, doubt = others[~single], doubt[~single]
     n = rows.per_worker
-    bias, bias_interval = _bias(several, others)
-    r, r_interval, size = _correlation(several, others)
+    bias, bias_interval = _bias(shared, others)
+    r, r_interval, size = _correlation(shared, others)
     tested = size >= LEAST
-    p_constant = _corrected(_constant(several), tested)
+    p_constant = _corrected(_constant(shared), tested)
     constant = p_constant <= alpha
     return Quality(
         n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope,
-        _slope_interval(several, fit, others, doubt), r, r_interval, _distinct(rows),
-        p_constant, constant, following(several, others, doubt, tested & ~constant & np.isfinite(r)),
-        copying(several, fit, alpha),
+        _slope_interval(shared, fit, others, doubt), r, r_interval, _distinct(rows),
+        p_constant, constant, following(shared, others, doubt, tested & ~constant & np.isfinite(r)),
+        copying(shared, fit, alpha),
     )  # fmt: skip
 
 
-def _alone(rows: Rows) -> Mask:
-    """Rows of tasks that only one worker answered."""
+def _answered_by_one(rows: NumberRows) -> Mask:
+    """Mask of rows whose task was answered by one worker only."""
     low, high = np.full(rows.n_tasks, rows.n_workers), np.full(rows.n_tasks, -1)
     np.minimum.at(low, rows.task, rows.worker)
     np.maximum.at(high, rows.task, rows.worker)
     return np.asarray((low == high)[rows.task])
 
 
-def _bias(rows: Rows, others: F8) -> tuple[F8, F8]:
+def _bias(rows: NumberRows, others: F8) -> tuple[F8, F8]:
     from scipy.special import stdtrit
 
     n, gap = rows.per_worker, rows.value - others
@@ -331,48 +366,47 @@ def _bias(rows: Rows, others: F8) -> tuple[F8, F8]:
     return mean, np.stack([mean - half, mean + half], axis=1)
 
 
-def _spread_interval(rows: Rows, fit: Fit) -> F8:
-    """From a Gamma posterior of the precision; an answer tells as much as the others know of its task."""
+def _spread_interval(rows: NumberRows, fit: NumberFit) -> F8:
+    """Interval from a Gamma posterior of the precision, with degrees of freedom corrected for the estimated tasks."""
     from scipy.special import gammaincinv
 
     base = fit.extra["members"]["gaussian_slope"] if fit.method == "combined" else fit
     prior = float(base.extra.get("strength_of_spread", 0.0))
-    own = base.weight[rows.worker]
-    total = rows.task_sum(own)[rows.task]
-    free = rows.worker_sum(1 - np.clip(own / np.maximum(total, 1e-300), 0.0, 1.0))
+    weight = base.weight[rows.worker]
+    total = rows.task_sum(weight)[rows.task]
+    free = rows.worker_sum(1 - np.clip(weight / np.maximum(total, 1e-300), 0.0, 1.0))
     shape = prior + np.maximum(free - 1, 0.0) / 2
     shape = np.where(shape > 0, shape, np.nan)
     ends = [fit.spread * np.sqrt(shape / gammaincinv(shape, p)) for p in (0.975, 0.025)]
     return np.stack(ends, axis=1)
 
 
-def _slope_interval(rows: Rows, fit: Fit, others: F8, doubt: F8) -> F8:
-    """Around the fit's slope, as wide as a regression on the others' estimates is unsure, the crowd's slopes counted.
+def _slope_interval(rows: NumberRows, fit: NumberFit, others: F8, doubt: F8) -> F8:
+    """Interval around the fitted slope, from a regression on the others' estimates with the crowd's slopes as prior.
 
-    An answer is off by the worker's own spread and by what the others do not know of its task. NaN where the method
-    takes everybody's slope for one.
+    The residual variance is the worker's plus that of the others' estimate. NaN where the method fixes slopes to one.
     """
     from scipy.special import ndtri
 
     base = fit.extra["members"]["gaussian_slope"] if fit.method == "combined" else fit
-    heard = rows.per_worker > 0
-    if bool((fit.slope[heard] == 1).all()):
+    active = rows.per_worker > 0
+    if bool((fit.slope[active] == 1).all()):
         return np.full((rows.n_workers, 2), np.nan)
     n = np.maximum(rows.per_worker, 1e-300)
     y = others - (rows.worker_sum(others) / n)[rows.worker]
     unknown = rows.worker_sum(np.nan_to_num(doubt)) / n
-    told = rows.worker_sum(y**2) / np.maximum(fit.spread**2 + fit.slope**2 * unknown, 1e-300)
-    some = heard & (told > 0)
-    if some.any():
-        # How far slopes lie apart is itself unsure: two standard errors of a variance over so many workers.
-        least = 2 * np.sqrt(2 / some.sum()) * float(np.median(1 / told[some]))
-        told = told + 1 / max(float(base.extra.get("slope_variance", np.inf)), least)
-    half = float(ndtri(0.975)) / np.sqrt(np.where(heard & (told > 0), told, np.nan))
+    information = rows.worker_sum(y**2) / np.maximum(fit.spread**2 + fit.slope**2 * unknown, 1e-300)
+    informed = active & (information > 0)
+    if informed.any():
+        # The variance of the slopes is itself uncertain: use at least two standard errors of it.
+        least = 2 * np.sqrt(2 / informed.sum()) * float(np.median(1 / information[informed]))
+        information = information + 1 / max(float(base.extra.get("slope_variance", np.inf)), least)
+    half = float(ndtri(0.975)) / np.sqrt(np.where(active & (information > 0), information, np.nan))
     return np.stack([fit.slope - half, fit.slope + half], axis=1)
 
 
-def _correlation(rows: Rows, others: F8) -> tuple[F8, F8, F8]:
-    """Pearson's r of answers and the others' estimates, its Fisher interval, and the number of answers."""
+def _correlation(rows: NumberRows, others: F8) -> tuple[F8, F8, F8]:
+    """Pearson's r between answers and the others' estimates, its Fisher interval, and the number of answers."""
     n, m = rows.per_worker, rows.worker
     with np.errstate(divide="ignore", invalid="ignore"):
         x = rows.value - (rows.worker_sum(rows.value) / n)[m]
@@ -385,10 +419,11 @@ def _correlation(rows: Rows, others: F8) -> tuple[F8, F8, F8]:
     return r, np.stack([np.tanh(z - half), np.tanh(z + half)], axis=1), n
 
 
-def _constant(rows: Rows) -> F8:
-    """p-value of saying one value so often, had the worker said it as often as the others do of the same tasks.
+def _constant(rows: NumberRows) -> F8:
+    """p-value of giving one value so often if the worker gave it as often as the others do on the same tasks.
 
-    Values within a tenth of the answers' standard deviation are one. Only where nine of ten answers are that value.
+    Values within a tenth of the standard deviation of the answers count as equal. Tested only where nine of ten
+    answers have the value.
     """
     from scipy.stats import binom
 
@@ -401,32 +436,32 @@ def _constant(rows: Rows) -> F8:
     count = np.diff(rows.offsets)
     overall = np.sort(rows.value)
     for m in range(rows.n_workers):
-        mine = order[ends[m] : ends[m + 1]]
-        if len(mine) < 2:
+        worker_rows = order[ends[m] : ends[m + 1]]
+        if len(worker_rows) < 2:
             continue
-        value = rows.value[mine]
+        value = rows.value[worker_rows]
         middle = float(value[len(value) // 2])
         same = int((np.abs(value - middle) <= reach).sum())
         out[m] = 1.0
         if same < 0.9 * len(value):
             continue
-        tasks = rows.task[mine]
-        near = _near(rows, tasks, middle, reach) - (np.abs(rows.value[mine] - middle) <= reach)
+        tasks = rows.task[worker_rows]
+        matching = _matching_answers(rows, tasks, middle, reach) - (np.abs(rows.value[worker_rows] - middle) <= reach)
         total = count[tasks] - 1
         edges = np.searchsorted(overall, [middle - reach, middle + reach], side="left")
         base = float(edges[1] - edges[0] + 1) / (len(overall) + 1)
-        share = float(((near + base) / (total + 1)).mean())
+        share = float(((matching + base) / (total + 1)).mean())
         out[m] = float(binom.sf(same - 1, len(value), min(share, 1.0)))
     return out
 
 
-def _near(rows: Rows, tasks: I4, middle: float, reach: float) -> F8:
-    """Answers near a value, in each of some tasks."""
+def _matching_answers(rows: NumberRows, tasks: I4, middle: float, reach: float) -> F8:
+    """Number of answers near a value in each of some tasks."""
     out = [int((np.abs(rows.value[rows.offsets[t] : rows.offsets[t + 1]] - middle) <= reach).sum()) for t in tasks]
     return np.array(out, dtype=np.float64)
 
 
-def _distinct(rows: Rows) -> F8:
+def _distinct(rows: NumberRows) -> F8:
     """Distinct values per answer."""
     pairs = np.unique(np.stack([rows.worker.astype(np.float64), rows.value], axis=1), axis=0)
     different = np.bincount(pairs[:, 0].astype(np.int64), minlength=rows.n_workers)
@@ -435,7 +470,7 @@ def _distinct(rows: Rows) -> F8:
 
 
 def _corrected(p: F8, tested: Mask) -> F8:
-    """The least false discovery rate at which each p-value holds (Benjamini-Hochberg), NaN where it was not tested."""
+    """Benjamini-Hochberg adjusted p-values; NaN where not tested."""
     from scipy.stats import false_discovery_control
 
     out = np.full(len(p), np.nan)
@@ -446,18 +481,21 @@ def _corrected(p: F8, tested: Mask) -> F8:
 
 
 # ----------------------------------------------------------------
-# How far the answers agree: intraclass correlations and Krippendorff's alpha for numbers, on incomplete tables.
+# Agreement: intraclass correlations and Krippendorff's alpha for numbers, on incomplete tables.
 
 DRAWS = 200
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Values with 95 % intervals by resampling tasks (NaN where undefined).
+    """Coefficients of agreement (value, low, high) with 95 % intervals by resampling tasks; NaN where undefined.
 
-    `icc1`: share of the answers' variance that lies between tasks, workers as noise (Shrout & Fleiss 1979,
-    doi:10.1037/0033-2909.86.2.420). `icc2`: the same with the variance between workers taken apart, from the variance
-    components task, worker, rest. `alpha`: Krippendorff's with squared differences. `components`: the three variances.
+    Args:
+        icc1: Share of the variance between tasks, with workers as noise (Shrout & Fleiss 1979,
+            doi:10.1037/0033-2909.86.2.420).
+        icc2: The same with the variance between workers as a separate component.
+        alpha: Krippendorff's alpha with squared differences.
+        components: Variance components of task, worker and residual.
     """
 
     icc1: tuple[float, float, float]
@@ -466,19 +504,19 @@ class Reliability:
     components: tuple[float, float, float]
 
 
-def reliability(rows: Rows, *, draws: int = DRAWS, seed: int = 0) -> Reliability:
-    """Of all rows; tasks are drawn with replacement for the intervals."""
+def reliability(rows: NumberRows, *, draws: int = DRAWS, seed: int = 0) -> Reliability:
+    """Agreement over all rows. Tasks are resampled with replacement for the intervals."""
     rows, _, scale = standardise(rows.present(), None)
     rng = np.random.default_rng(seed)
     answered = np.flatnonzero(rows.per_task > 0)
-    found = _statistics(rows, np.ones(rows.n_tasks))
+    values = _statistics(rows, np.ones(rows.n_tasks))
     drawn = []
     for _ in range(draws if len(answered) >= 3 else 0):
         picked = rng.choice(answered, len(answered))
         drawn.append(_statistics(rows, np.bincount(picked, minlength=rows.n_tasks).astype(np.float64))[:3])
     ends = _ends(np.array(drawn), len(answered))
-    icc1, icc2, alpha = ((float(found[k]), *ends[k]) for k in range(3))
-    parts = np.maximum(found[3:], 0.0) * scale.unit**2
+    icc1, icc2, alpha = ((float(values[k]), *ends[k]) for k in range(3))
+    parts = np.maximum(values[3:], 0.0) * scale.unit**2
     return Reliability(icc1, icc2, alpha, (float(parts[0]), float(parts[1]), float(parts[2])))
 
 
@@ -493,8 +531,8 @@ def _ends(drawn: F8, n: int) -> list[tuple[float, float]]:
     return out
 
 
-def _statistics(rows: Rows, times: F8) -> F8:
-    """icc1, icc2, alpha and the three components, with each task taken so many times."""
+def _statistics(rows: NumberRows, times: F8) -> F8:
+    """icc1, icc2, alpha and the three components, with each task counted `times` times."""
     n, s, q = rows.per_task, rows.task_sum(rows.value), rows.task_sum(rows.value**2)
     safe = np.maximum(n, 1e-300)
     within = np.where(n > 0, q - s**2 / safe, 0.0)
@@ -505,40 +543,40 @@ def _statistics(rows: Rows, times: F8) -> F8:
         between = (float(times @ np.where(n > 0, s**2 / safe, 0.0)) - level**2 / total) / np.float64(tasks - 1)
         size = (total - float(times @ n**2) / total) / np.float64(tasks - 1)
         icc1 = (between - inside) / (between + (size - 1) * inside)
-        task, worker, rest = _components(rows, times, n, s, q, inside)
-        whole = max(task, 0.0) + max(worker, 0.0) + max(rest, 0.0)
-        icc2 = max(task, 0.0) / np.float64(whole)
+        task, worker, residual = _components(rows, times, n, s, q, inside)
+        total_variance = max(task, 0.0) + max(worker, 0.0) + max(residual, 0.0)
+        icc2 = max(task, 0.0) / np.float64(total_variance)
         many = n > 1
         pairs = float(times[many] @ (n * within / np.where(many, n - 1, 1.0))[many])
         answers, level, count = (float(times[many] @ column[many]) for column in (n, s, q))
         alpha = 1 - (answers - 1) * pairs / np.float64(answers * count - level**2)
-    return np.array([icc1, icc2, alpha, task, worker, rest], dtype=np.float64)
+    return np.array([icc1, icc2, alpha, task, worker, residual], dtype=np.float64)
 
 
-def _components(rows: Rows, times: F8, n: F8, s: F8, q: F8, inside: float) -> tuple[float, float, float]:
-    """Variances of task, worker, rest, from half the mean squared difference of pairs of answers.
+def _components(rows: NumberRows, times: F8, n: F8, s: F8, q: F8, inside: float) -> tuple[float, float, float]:
+    """Variances of task, worker and residual, from half the mean squared difference of pairs of answers.
 
-    Pairs of one task differ by worker + rest, pairs of one worker by task + rest, other pairs by all three.
+    Pairs on one task differ by worker + residual, pairs of one worker by task + residual, other pairs by all three.
     """
     w = times[rows.task]
     by_worker = [rows.worker_sum(column) for column in (w, w * rows.value, w * rows.value**2)]
-    own = float(rows.worker_sum(w * w if rows.weight is None else w * w * rows.weight).sum())
+    same_row = float(rows.worker_sum(w * w if rows.weight is None else w * w * rows.weight).sum())
     square = float((by_worker[0] * by_worker[2] - by_worker[1] ** 2).sum())
-    same_worker = square / np.float64((by_worker[0] ** 2).sum() - own)
+    same_worker = square / np.float64((by_worker[0] ** 2).sum() - same_row)
     one_task = float(times**2 @ (n * q - s**2)), float(times**2 @ n**2)
     total, level, count = float(times @ n), float(times @ s), float(times @ q)
-    size = total**2 - one_task[1] - float((by_worker[0] ** 2).sum()) + own
-    apart = (total * count - level**2 - one_task[0] - square) / np.float64(size)
-    return float(apart - inside), float(apart - same_worker), float(inside + same_worker - apart)
+    size = total**2 - one_task[1] - float((by_worker[0] ** 2).sum()) + same_row
+    squared_gap = (total * count - level**2 - one_task[0] - square) / np.float64(size)
+    return float(squared_gap - inside), float(squared_gap - same_worker), float(inside + same_worker - squared_gap)
 
 
 # ----------------------------------------------------------------
-# Estimates against the truth: error, correlation, coverage, each with an interval by resampling tasks.
+# Scores of estimates against the truth: error, correlation and coverage, with intervals by resampling tasks.
 
 
 @dataclass(frozen=True)
 class Score:
-    """A figure with its interval; (NaN, NaN) where there are too few tasks for one."""
+    """A score with its interval; NaN ends where there are too few tasks."""
 
     value: float
     low: float
@@ -548,9 +586,9 @@ class Score:
 def scores(
     estimate: F8, truth: F8, low: F8 | None = None, high: F8 | None = None, *, level: float = 0.95, seed: int = 0
 ) -> dict[str, Score]:
-    """rmse, mae, bias, pearson, spearman, r2 and, given intervals, coverage and width, over tasks with truth.
+    """rmse, mae, bias, pearson, spearman, r2 and, given intervals, coverage and width, over tasks with a known truth.
 
-    `spearman` is Pearson's coefficient of the ranks; its interval takes the ranks as given.
+    `spearman` is Pearson's coefficient of the ranks; its interval treats the ranks as fixed.
     """
     use = np.flatnonzero(~np.isnan(truth) & ~np.isnan(estimate))
     if not len(use):
@@ -571,10 +609,10 @@ def scores(
     out = {}
     for k, name in enumerate(names):
         value = float(_figures(terms.sum(axis=0)[None])[k][0])
-        found = bootstrap_interval(sums, lambda s, k=k: _figures(s)[k], level, rng)  # type: ignore[misc]
-        ends = (np.nan, np.nan) if found is None else found
+        interval = bootstrap_interval(sums, lambda s, k=k: _figures(s)[k], level, rng)  # type: ignore[misc]
+        bounds = (np.nan, np.nan) if interval is None else interval
         size = unit if name in ("rmse", "mae", "bias", "width") else 1.0
-        out[name] = Score(size * value, size * ends[0], size * ends[1])
+        out[name] = Score(size * value, size * bounds[0], size * bounds[1])
     return out
 
 
@@ -587,13 +625,13 @@ def _columns(x: F8, y: F8) -> list[F8]:
 
 
 def _figures(sums: F8) -> list[F8]:
-    """rmse, mae, bias, pearson, spearman, r2, then what else was summed, from sums[draw, term]."""
+    """rmse, mae, bias, pearson, spearman, r2 and the means of any further terms, from sums[draw, term]."""
     s = sums.T
     n = s[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = s[7] / n - (s[5] / n) ** 2
         r2 = np.where(spread > 1e-15, 1 - (s[3] / n) / spread, np.nan)
-        rest = [column / n for column in s[14:]]
+        extra = [column / n for column in s[14:]]
         figures = [
             np.sqrt(s[3] / n),
             s[2] / n,
@@ -602,7 +640,7 @@ def _figures(sums: F8) -> list[F8]:
             _scores_correlation(n, *s[9:14]),
             r2,
         ]
-        return [*figures, *rest]
+        return [*figures, *extra]
 
 
 def _scores_correlation(n: F8, x: F8, y: F8, xx: F8, yy: F8, xy: F8) -> F8:

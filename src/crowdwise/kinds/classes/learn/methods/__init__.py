@@ -1,1 +1,1 @@
-"""Methods."""
+"""Training methods for classes."""

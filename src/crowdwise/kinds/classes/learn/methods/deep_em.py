@@ -1,10 +1,10 @@
-"""AggNet, deep EM: the posterior of every task given classifier and crowd is the classifier's target.
+"""Deep EM and related methods: the posterior of every task given classifier and crowd is the classifier's target.
 
     E   log q_i(k) = log f_k(x_i) + sum_w log confusion[w, k, y_iw]           (+ constant)
     M   confusion[w, k, l] ∝ sum_i q_i(k) [y_iw = l] + smoothing,   f minimises -sum_i sum_k q_i(k) log f_k(x_i)
 
 One E-step before each epoch, from the soft majority vote. With a linear net it is Raykar's method (`raykar`).
-Fails where workers copy each other (their votes multiply) and, with one label per task, turns into vanilla training.
+Fails where workers copy each other (their votes multiply); with one label per task it becomes vanilla training.
 Albarqouni et al. 2016, doi:10.1109/TMI.2016.2528120; Raykar et al. 2010, jmlr v11/raykar10a.
 """
 
@@ -26,13 +26,16 @@ from .....learn.method import CrowdMethod, Defaults, Output
 from .....learn.simplex import clip_simplex, diagonal_matrix, log_mean, rows_to_one
 from .....learn.training.processes import add_up, gather
 from .....learn.training.sweep import Part, Sweep
-from ...maths.messages import Edges, Nodes, propagate
+from ...maths.messages import Nodes, VoteEdges, propagate
 from ...methods.bayes import BeliefPropagation, Damping, Prior, PriorCount
-from ..tables import annotations_of, said_log_mean
+from ..tables import annotations_of, expected_log_likelihood
 
 
 class AggNet(EMMethod):
-    """Deep EM. `smoothing` pseudo-counts keep confusions positive; `inner` epochs pass between two E-steps."""
+    """AggNet, deep EM: classifier, posteriors and confusion matrices in turn.
+
+    `smoothing` pseudo-counts keep confusion matrices positive; `inner` is the number of epochs between two E-steps.
+    """
 
     name = "agg_net"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
@@ -46,7 +49,7 @@ class AggNet(EMMethod):
         self.register_buffer("matrices", self._m_step(crowd))
 
     def begin_epoch(self, sweep: Sweep) -> None:
-        """The E-step under the classifier as it is, and the confusions that go with it."""
+        """E-step with the current classifier, and the corresponding confusion matrices."""
         if sweep.epoch == 0 or sweep.epoch % self.inner:
             return
         log = self.matrices.log()
@@ -54,7 +57,7 @@ class AggNet(EMMethod):
         self.matrices = rows_to_one(counts + self.pseudo)
 
     def confusion(self) -> Tensor:
-        """The confusions of the last M-step."""
+        """Confusion matrices of the last M-step."""
         return self.matrices
 
     def _m_step(self, crowd: Crowd) -> Tensor:
@@ -62,25 +65,25 @@ class AggNet(EMMethod):
 
 
 class BayesDGC(CrowdMethod):
-    """BayesDGC: beliefs over class prior and confusions, by natural-gradient steps beside the classifier's.
+    """BayesDGC: beliefs over class prior and confusion matrices, updated by natural-gradient steps.
 
         log q_i(k) = E log d_k + log softmax_k(gamma(x_i)) + sum_w E log confusion[w, k, y_iw]     (eq. 14; + constant)
         class_belief     += rho (prior_class + N / B sum_batch q_i              - class_belief)    (eq. 17)
         belief[w, k, l]  += rho (prior[k, l] + N_w / B_w sum_batch q_i(k) [y_iw = l] - belief)     (eq. 18)
         gamma ascends J = sum_i log sum_k exp(the right side of eq. 14), whose gradient is q - softmax(gamma)
 
-    The printed eq. 14 sums over i and drops a logarithm; this is its correct form. q is the best response to every
-    gamma, so the second term of eq. 16 vanishes and the gradient of J is that of -KL(q || softmax gamma) with q
-    held. The step is an ascent: a re-implementation with the sign turned drifts away from the counts. rho_t = (t +
-    tau)^-kappa, t from 1 on; at kappa = 0 and a full batch the step is coordinate ascent, `deep_mf` with a learnt
-    class prior. The paper's class prior d (`use_pi=True`) stands beside f, which knows the classes' frequencies too:
-    counted twice, a frequent class grows at each round, until f gives nothing else. Fails where the prior misjudges
-    many workers. Li, Huang & Chen 2021, doi:10.1007/s11432-020-3118-7.
+    Eq. 14 as printed sums over i and drops a logarithm; this is its correct form. q is the best response to every
+    gamma, so the second term of eq. 16 vanishes and the gradient of J is that of -KL(q || softmax gamma) with fixed q.
+    The step is an ascent: a re-implementation with the opposite sign moves away from the counts. rho_t = (t +
+    tau)^-kappa, t from 1 on; with kappa = 0 and a full batch the step is coordinate ascent, `deep_mf` with a learned
+    class prior. The paper's class prior d (`use_pi=True`) is redundant with f, which learns the class frequencies too:
+    they count twice, and a frequent class grows in every round until f predicts nothing else. Fails where the prior is
+    wrong for many workers. Li, Huang & Chen 2021, doi:10.1007/s11432-020-3118-7.
 
     `prior_diagonal`, `prior_off`, `prior_class` are Dirichlet parameters, at least 0.05.
 
-    `tau` >= 0 and `kappa` in [0, 1] set the step rho; `use_pi=True` adds the paper's class prior, which
-    the classifier knows already; without it eq. 17 is only kept as a record.
+    `tau` >= 0 and `kappa` in [0, 1] set the step size rho; `use_pi=True` adds the paper's class prior; without it,
+    eq. 17 has no effect on the posterior.
     """
 
     name = "bayes_dgc"
@@ -116,18 +119,18 @@ class BayesDGC(CrowdMethod):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def score(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """The right side of eq. 14: B, K."""
-        found = out.log_proba + batch.sum_by_task(said_log_mean(self.belief, batch))
-        return found + log_mean(self.class_belief) if self.use_pi else found
+        """Right-hand side of eq. 14: B, K."""
+        score = out.log_proba + batch.sum_by_task(expected_log_likelihood(self.belief, batch))
+        return score + log_mean(self.class_belief) if self.use_pi else score
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Minus J, the bound with every q at its best."""
+        """Negative J, the bound at the optimal q."""
         score = self.score(out, batch)
         self._score = score.detach()
         return {"bound": -batch.mean_over_tasks(torch.logsumexp(score, dim=1))}
 
     def end_step(self, batch: CrowdBatch) -> None:
-        """The natural-gradient step of both beliefs (eq. 17 and 18), over the whole batch, of the workers in it."""
+        """Natural-gradient step of both beliefs (eq. 17 and 18), for the workers in the batch."""
         if self._score is None:
             return
         q = torch.softmax(self._score, dim=1)
@@ -135,14 +138,16 @@ class BayesDGC(CrowdMethod):
         self._score = None
         mass, n = add_up(q.sum(0)), add_up(torch.tensor(float(len(q)), device=q.device))
         self.class_belief.lerp_(self.prior_class + self.n_labelled / n * mass, rho)
-        said, worker, label, weight = map(gather, (q[batch.row], batch.worker, batch.label, batch.weight))
-        found, place = torch.unique(worker, return_inverse=True)
-        # Scaled by the worker's own labels, not by N / B: the same mean, and a rare worker does not jump.
-        scale = self.labels_of[found] / weight.new_zeros(len(found)).index_add_(0, place, weight).clamp_min(1e-12)
-        new = self.belief[found].lerp_(self.prior, rho).transpose(1, 2).contiguous()  # worker, observed, true
-        counts = (rho * scale[place] * weight)[:, None].to(q) * said
-        new.view(-1, self.n_classes).index_add_(0, place * self.n_classes + label, counts)
-        self.belief[found] = new.transpose(1, 2)
+        posterior, worker, label, weight = map(gather, (q[batch.row], batch.worker, batch.label, batch.weight))
+        workers, worker_index = torch.unique(worker, return_inverse=True)
+        # Scale by the worker's labels instead of N / B: the same mean, with smaller steps for workers with few labels.
+        scale = self.labels_of[workers] / weight.new_zeros(len(workers)).index_add_(0, worker_index, weight).clamp_min(
+            1e-12
+        )
+        new = self.belief[workers].lerp_(self.prior, rho).transpose(1, 2).contiguous()  # worker, observed, true
+        counts = (rho * scale[worker_index] * weight)[:, None].to(q) * posterior
+        new.view(-1, self.n_classes).index_add_(0, worker_index * self.n_classes + label, counts)
+        self.belief[workers] = new.transpose(1, 2)
         self.steps += 1
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
@@ -155,7 +160,7 @@ class BayesDGC(CrowdMethod):
 
 
 class DeepMF(EMMethod):
-    """deepMF: deep EM with beliefs over every worker's confusion matrix, and a classifier whose say is bounded.
+    """deepMF: deep EM with beliefs over confusion matrices and a classifier with bounded confidence.
 
         h = clip(f(x), c)                                                                       (section 3.3)
         log q_i(k) = log h_k(x_i) + sum_w E log confusion[w, k, y_iw]      (+ constant)         (eq. 16)
@@ -163,13 +168,13 @@ class DeepMF(EMMethod):
         f minimises KL(q || f)                                                                  (eq. 30)
 
     With point beliefs and one label per task its steps are those of `ccem`, and with prior < 1 on the diagonal those
-    of the log-trace (appendix C). Fails, as every mean field, under a prior that does not fit when someone labels
+    of the log-trace (appendix C). Like every mean field, it fails with an unsuitable prior if a worker labels
     everything at random: see `deep_bp`. Kim, Cho, Kim & Ok 2022, Robust deep learning from crowds with belief
     propagation, AISTATS.
 
     `prior_diagonal` and `prior_off` are pseudo-counts of right and of each wrong label, at least 0.05.
 
-    `clip` bounds what the classifier may claim in the E-step: 1 trusts it, 1 / classes ignores it.
+    `clip` bounds the classifier's probabilities in the E-step: 1 trusts it fully, 1 / classes ignores it.
     """
 
     name = "deep_mf"
@@ -186,7 +191,7 @@ class DeepMF(EMMethod):
         self.register_buffer("belief", self.prior + crowd.counts(crowd.soft_majority))
 
     def begin_epoch(self, sweep: Sweep) -> None:
-        """The E-step under the clipped classifier, then the beliefs in closed form."""
+        """E-step with the clipped classifier, then the beliefs in closed form."""
         expected = log_mean(self.belief)
 
         def log_posterior(part: Part) -> Tensor:  # eq. 16
@@ -195,8 +200,10 @@ class DeepMF(EMMethod):
         self.belief = self.prior + self.renew(sweep, log_posterior)  # eq. 29
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """Eq. 16 for the tasks of the batch."""
-        return torch.softmax(self._log_h(out.log_proba) + batch.sum_by_task(said_log_mean(self.belief, batch)), dim=1)
+        """Return eq. 16 for the tasks of the batch."""
+        return torch.softmax(
+            self._log_h(out.log_proba) + batch.sum_by_task(expected_log_likelihood(self.belief, batch)), dim=1
+        )
 
     def _log_h(self, log_proba: Tensor) -> Tensor:
         return clip_simplex(log_proba.exp(), self.clip).clamp_min(1e-12).log()
@@ -207,30 +214,34 @@ class DeepMF(EMMethod):
 
 
 def check_clip(clip: float, n_classes: int) -> float:
-    """The bound on the classifier's probabilities; with a single class there is nothing to bound."""
+    """Return the bound on the classifier's probabilities, 1 for a single class.
+
+    Raises:
+        ParameterError: If the bound is below 1 / n_classes.
+    """
     if n_classes > 1 and clip < 1 / n_classes:
         raise ParameterError(f"clip must be at least {1 / n_classes:g}, 1 / classes, got {clip!r}")
     return clip if n_classes > 1 else 1.0
 
 
 class DeepBP(EMMethod):
-    """deepBP: belief propagation between tasks and workers, with the classifier as what is known of each task.
+    """deepBP: belief propagation between tasks and workers, with the classifier as the prior of every task.
 
         h = clip(f(x), c),   q = BP(h, labels, prior)                      (algorithm 2; eq. 20 and 21)
         f minimises -sum_i sum_k q_i(k) log f_k(x_i)                       (eq. 23)
 
     The workers' confusion matrices are integrated out, exactly for Beta priors, so that a wrong prior and workers
-    who label everything at random do little harm. Fails where many labels come from workers who are nothing like the
-    prior (one coin: errors spread evenly), and costs up to `max_iter` passes over all labels in every epoch. Kim,
+    who label everything at random do little harm. Fails where many labels come from workers who are very different from
+    the prior (one coin: errors spread evenly), and costs up to `max_iter` passes over all labels in every epoch. Kim,
     Cho, Kim & Ok 2022, Robust deep learning from crowds with belief propagation, AISTATS.
 
     `prior`, `prior_right`, `prior_wrong`, `hammer_accuracy`, `n_nodes`, `n_samples`, `max_iter`, `tol`, `damping`:
-    as the aggregator `belief_propagation` has them; `prior="dirichlet"` takes samples, the others are exact.
+    as in the aggregator `belief_propagation`; `prior="dirichlet"` uses samples, the others are exact.
 
-    `clip` bounds the classifier's say in the inference. `loss_on_clipped=True` also trains on the clipped output, as
-    the authors' code does. Where the classifier is surer than `clip`, two classes then have no gradient at all; of
-    more classes the others still have one, among themselves. The forecaster takes the workers' mean confusions under
-    their beliefs; what propagation itself says of the training tasks is `target`.
+    `clip` bounds the classifier's probabilities in the inference. `loss_on_clipped=True` also trains on the clipped
+    output, as the authors' code does. If the classifier is more confident than `clip`, two classes then have no
+    gradient at all; of more classes the others still have one, among themselves. The forecaster uses the workers' mean
+    confusion matrices under their beliefs; the posterior of the training tasks by propagation is `target`.
     """
 
     name = "deep_bp"
@@ -261,32 +272,32 @@ class DeepBP(EMMethod):
         )  # fmt: skip
         self.clip, self.loss_on_clipped = check_clip(clip, crowd.n_classes), loss_on_clipped
         self.register_buffer("matrices", rows_to_one(crowd.counts(crowd.soft_majority) + 0.01))
-        self._graph: tuple[Edges, Nodes] | None = None
+        self._graph: tuple[VoteEdges, Nodes] | None = None
 
     def begin_epoch(self, sweep: Sweep) -> None:
-        """Propagate from uniform messages under the clipped classifier (line 3 of algorithm 2)."""
+        """Propagate from uniform messages with the clipped classifier (line 3 of algorithm 2)."""
         if self._graph is None or sweep.epoch == 0:
             annotations = annotations_of(sweep.crowd.to("cpu"))
-            self._graph = Edges.of(annotations), self.inference.nodes(annotations)
+            self._graph = VoteEdges.of(annotations), self.inference.nodes(annotations)
         edges, nodes = self._graph
         unary = clip_simplex(sweep.log_proba.double().exp(), self.clip).clamp_min(1e-12).log().cpu().numpy()
         how = self.inference
-        found = propagate(edges, nodes, unary, max_iter=how.max_iter, tol=how.tol, damping=how.damping)
-        self.target.copy_(torch.from_numpy(found.posterior))
-        mean = np.einsum("us,sto->uto", found.belief, nodes.theta)
+        beliefs = propagate(edges, nodes, unary, max_iter=how.max_iter, tol=how.tol, damping=how.damping)
+        self.target.copy_(torch.from_numpy(beliefs.posterior))
+        mean = np.einsum("us,sto->uto", beliefs.belief, nodes.theta)
         self.matrices = rows_to_one(torch.from_numpy(mean).to(self.matrices))
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Cross-entropy to what propagation says; the target carries no gradient."""
+        """Cross-entropy to the posterior by propagation; the target carries no gradient."""
         return {"cross_entropy": self.cross_entropy(self._log_h(out) if self.loss_on_clipped else out.log_proba, batch)}
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """Clipped classifier × mean confusions under the workers' beliefs, normalised."""
+        """Clipped classifier × mean confusion matrices under the workers' beliefs, normalised."""
         log_confusion = self.matrices.index_select(0, batch.present[0]).log()
         return torch.softmax(self._log_h(out) + batch.evidence(log_confusion), dim=1)
 
     def confusion(self) -> Tensor:
-        """Mean confusions under the workers' beliefs."""
+        """Mean confusion matrices under the workers' beliefs."""
         return self.matrices
 
     def _log_h(self, out: Output) -> Tensor:
@@ -294,20 +305,21 @@ class DeepBP(EMMethod):
 
 
 class MBEM(EMMethod):
-    """MBEM: confusions against the classifier's own hard predictions, then a classifier trained from scratch.
+    """MBEM: confusion matrices against the classifier's hard predictions, then a classifier trained from scratch.
 
         c_i = argmax_k f_k(x_i)                                             f trained on q, at first the vote shares
         confusion[w, k, l] = #(c_i = k, y_iw = l) / #(c_i = k),   d_k = share of c_i = k
         log q_i(k) = log d_k + sum_w log confusion[w, k, y_iw]              (f itself is left out; + constant)
 
-    The confusions and f that come out belong together: the last step counts them against the predictions of the f
-    that is kept. Works with one label per task, because f sees many tasks of a worker. Fails where the first
-    classifier, trained on the votes, is bad at some class: its hard predictions fix the confusions. Khetan, Lipton &
-    Anandkumar 2018, arXiv:1712.04577, algorithm 1. In log space; their code multiplies probabilities.
+    The final confusion matrices are consistent with f: the last step counts them against the predictions of the
+    selected f. Works with one label per task, because f has many tasks of a worker. Fails where the first classifier,
+    trained on the votes, is bad at some class, because its hard predictions determine the confusion matrices. Khetan,
+    Lipton & Anandkumar 2018, arXiv:1712.04577, algorithm 1. Computed in log space; the authors' code multiplies
+    probabilities.
 
-    Model-bootstrapped EM: the epochs are shared out over `rounds`, each from the net's first weights.
+    Model-bootstrapped EM: the epochs are divided among `rounds`, each starting at the net's initial weights.
 
-    `smoothing` pseudo-counts keep confusions positive; a class that is never predicted gets a uniform row.
+    `smoothing` pseudo-counts keep confusion matrices positive; a class that is never predicted gets a uniform row.
     """
 
     name = "mbem"
@@ -321,7 +333,7 @@ class MBEM(EMMethod):
         self.register_buffer("matrices", rows_to_one(crowd.counts(crowd.soft_majority) + smoothing))
 
     def begin_epoch(self, sweep: Sweep) -> None:
-        """At the end of a round: confusions against the predictions, new targets, and the net from scratch."""
+        """At the end of a round, compute confusion matrices and targets, and reset the net."""
         if sweep.epochs < self.rounds:
             raise ParameterError(f"mbem needs an epoch for each of its {self.rounds} rounds, got {sweep.epochs}")
         if sweep.epoch == 0 or sweep.epoch * self.rounds % sweep.epochs >= self.rounds:
@@ -332,11 +344,11 @@ class MBEM(EMMethod):
         sweep.restart()
 
     def finish(self, sweep: Sweep) -> None:
-        """The confusions of the classifier that is kept."""
+        """Compute the confusion matrices of the selected classifier."""
         self._count(sweep)
 
     def _count(self, sweep: Sweep) -> Tensor:
-        """Confusions against the classifier's predictions; how many labelled tasks of each class it predicts."""
+        """Compute confusion matrices against the predictions; return the labelled tasks predicted for each class."""
         counts, mass = self.target.new_zeros(self.n_workers, 1, 1), self.target.new_zeros(self.n_classes)
         for part in sweep.parts():
             predicted = F.one_hot(part.log_proba.argmax(1), self.n_classes).to(self.target.dtype)
@@ -346,7 +358,7 @@ class MBEM(EMMethod):
         return mass
 
     def confusion(self) -> Tensor:
-        """The confusions against the predictions; in training those of the round before."""
+        """Confusion matrices against the predictions; in training those of the previous round."""
         return self.matrices
 
 
@@ -354,19 +366,19 @@ FromOne = Annotated[float, AtLeast(1)]
 
 
 class Raykar(AggNet):
-    """Raykar's method: logistic regression and every worker's sensitivity and specificity, by EM with priors on both.
+    """Raykar's method: logistic regression and the workers' sensitivity and specificity, by EM with priors on both.
 
         f(x) = softmax(V x),  V ~ N(0, .)          confusion[w, k] ~ Dir(prior_off + (prior_diagonal - prior_off) e_k)
         E   q_i(k) ∝ f_k(x_i) prod_w confusion[w, k, y_iw]
         M   confusion[w, k, l] ∝ sum_i q_i(k) [y_iw = l] + prior - 1   (the mode),   V by gradient steps on q
 
-    It is deep EM (`agg_net`) under priors; use it with `linear`. The Gaussian prior of V is the optimizer's weight
-    decay. Fails as `agg_net` does: workers who copy, one label per task. Raykar et al. 2010, jmlr v11/raykar10a (two
+    It is deep EM (`agg_net`) with priors; use it with `linear`. The Gaussian prior of V is the optimizer's weight
+    decay. Fails like `agg_net`: workers who copy, one label per task. Raykar et al. 2010, jmlr v11/raykar10a (two
     classes, Beta priors; here any number of classes).
 
-    `prior_diagonal` and `prior_off`, from 1 up, are the Dirichlet parameters of right and of each wrong label.
+    `prior_diagonal` and `prior_off`, at least 1, are the Dirichlet parameters of right and of each wrong label.
 
-    For two classes they are the Beta priors of sensitivity and specificity; at 1 a prior says nothing.
+    For two classes they are the Beta priors of sensitivity and specificity; 1 is the uniform prior.
     """
 
     name = "raykar"

@@ -1,4 +1,4 @@
-"""Log-volume of a set of vectors: what the geometric methods push apart."""
+"""Geometric methods, which maximise the log-volume of a set of vectors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .....learn.training.loop import train
 from .....learn.training.processes import gather
 from ..tables import ConfusionTable, Start, starting_logits
 
-# Relative size of the ridge on the Gram matrix. Without it fewer rows than classes, or a class that no row uses, makes
-# the determinant zero; published codes then drop the term without a word.
+# Relative size of the ridge on the Gram matrix. Without it, fewer rows than classes or an unused class make the
+# determinant zero; published code then drops the term silently.
 JITTER = 1e-6
 
 
 def log_volume(rows: Tensor) -> Tensor:
-    """log det(rowsᵀ rows + ridge) of rows[n, K], a scalar.
+    """Return log det(rowsᵀ rows + ridge) of rows[n, K], a scalar.
 
-    For n rows on the simplex it is largest at balanced corners: K log(n / K). The ridge is 1e-6 · n / K times the
-    identity. Computed in double precision: a Gram matrix squares the condition number.
+    For n rows on the simplex, the maximum is at balanced corners: K log(n / K). The ridge is 1e-6 · n / K times the
+    identity. It is computed in double precision, because a Gram matrix squares the condition number.
     """
     n, k = rows.shape
     wide = rows.double()
@@ -40,14 +40,14 @@ def log_volume(rows: Tensor) -> Tensor:
 
 
 class GeoCrowdNetF(CrowdMethod):
-    """GeoCrowdNet (F): coupled cross-entropy, and the classifier's outputs as spread out as they can be.
+    """GeoCrowdNet (F): coupled cross-entropy with outputs of the classifier that are spread out over the classes.
 
         minimise  mean of -log p(label)  -  strength · log det(F Fᵀ),   F = [f(x_1) ... f(x_B)], classes × tasks
 
-    Identifies classifier and confusions when outputs are sufficiently scattered (some tasks near every corner); no
-    worker need be an expert. The volume is largest when the classes are equally frequent and every output is
-    certain: it suffers from imbalance, and from batches with fewer than several tasks per class. Opposite in
-    principle to the (W) variant. Ibrahim, Nguyen & Fu 2023, arXiv:2306.03288.
+    Classifier and confusion matrices are identifiable if outputs are sufficiently scattered (some tasks near every
+    corner); experts are not required. The volume is largest if the classes are equally frequent and every output is
+    certain, so the method suffers from class imbalance and from batches with few tasks per class. Complementary to the
+    (W) variant. Ibrahim, Nguyen & Fu 2023, arXiv:2306.03288.
 
     `strength` of the volume: .01 on CIFAR-10N, .1 or .2 on LabelMe, 1e-4 for machine workers on MNIST.
 
@@ -83,7 +83,7 @@ class GeoCrowdNetF(CrowdMethod):
 
 
 def output_volume(out: Output, batch: CrowdBatch) -> Tensor:
-    """log det(F Fᵀ) of the whole batch, gathered over processes; a task counts by its weight."""
+    """Return log det(F Fᵀ) of the whole batch, gathered over processes, with weighted tasks."""
     weight = batch.task_weight.to(out.log_proba.dtype)
     return log_volume(gather(out.log_proba.exp() * weight.sqrt()[:, None]))
 
@@ -92,21 +92,20 @@ EPS = 1e-10
 
 
 class COINNet(CrowdMethod):
-    """COINNet: confusion matrices, and for every label a correction that few tasks may use: instance-dependent
-    outliers.
+    """COINNet: confusion matrices with a sparse correction of every label for instance-dependent outliers.
 
         p(y_iw | x_i) = confusion[w]ᵀ f(x_i) + e_iw,   sum_l e_iw[l] = 0
         minimise mean of -log p(label) + strength · mean_i (sum_w |e_iw|² + zeta)^(power/2) - volume · log det(F Fᵀ)
 
-    Tasks whose labels no confusion matrix explains get a large correction and stop bending the rest; its size is the
-    task's score `outlier`. One vector per observed label is kept, labels × classes numbers in all. Labels that were
-    kept aside get theirs afterwards, with classifier and confusions as they are. With few outliers it is
-    geo_crowd_net_f with more to tune; for a new task the correction is unknown and left out. Nguyen, Ibrahim & Fu
-    2024, Noisy label learning with instance-dependent outliers, NeurIPS 37.
+    Tasks whose labels no confusion matrix explains get a large correction and no longer distort the others; its size is
+    the task's score `outlier`. There is one vector per observed label, labels × classes parameters in total. The
+    corrections of held-out labels are fitted afterwards, with fixed classifier and confusion matrices. With few
+    outliers the method equals geo_crowd_net_f with more hyperparameters; for a new task the correction is unknown and
+    omitted. Nguyen, Ibrahim & Fu 2024, Noisy label learning with instance-dependent outliers, NeurIPS 37.
 
-    `strength` of the outlier penalty, `volume` of the outputs' volume; `power` in 0..1 is the penalty's p.
+    `strength` weighs the outlier penalty, `volume` the volume of the outputs; `power` in 0..1 is the penalty's p.
 
-    `zeta` rounds the penalty's cusp at zero: below 1e-6 single precision cannot follow its gradient.
+    `zeta` smooths the penalty's cusp at zero: below 1e-6, its gradient exceeds single precision.
     """
 
     name = "coin_net"
@@ -137,63 +136,65 @@ class COINNet(CrowdMethod):
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels, the outliers' penalty and the volume."""
         error = _centred(self.errors.rows(batch.place))
-        found, at = batch.present
-        confusion = self.table.log_of(found).exp()
+        workers, at = batch.present
+        confusion = self.table.log_of(workers).exp()
         explained = torch.einsum("ak,akl->al", out.log_proba.exp().index_select(0, batch.row), confusion[at])
-        said = (explained + error).clamp(EPS, 1 - EPS)
-        log_said = said.gather(1, batch.label[:, None]).squeeze(1).log() - said.sum(1).log()
+        proba = (explained + error).clamp(EPS, 1 - EPS)
+        log_likelihood = proba.gather(1, batch.label[:, None]).squeeze(1).log() - proba.sum(1).log()
         size = torch.zeros_like(batch.task_weight, dtype=error.dtype).index_add(0, batch.row, error.square().sum(1))
         return {
-            "cross_entropy": -batch.mean_over_labels(log_said),
+            "cross_entropy": -batch.mean_over_labels(log_likelihood),
             "outliers": self.strength * batch.mean_over_tasks((size + self.zeta) ** (self.power / 2)),
             "volume": -self.volume * output_volume(out, batch) * batch.share,
         }
 
     def confusion(self) -> Tensor:
-        """Every worker's confusion matrix, for tasks that are no outliers."""
+        """Confusion matrices of all workers for tasks that are not outliers."""
         return self.table.log_all().exp()
 
     def task_scores(self) -> dict[str, Tensor]:
-        """`outlier`, sum_w |e_iw|² of every training task: large where no confusion matrix explains the labels."""
+        """Return `outlier`, sum_w |e_iw|² of every training task: large if no confusion matrix explains the labels."""
         size = _centred(self.errors.all()).square().sum(1)
         none = torch.zeros(self.n_tasks, dtype=size.dtype, device=size.device)
         return {"outlier": none.index_add(0, self.task, size)}
 
-    def scores_aside(self, log_proba: Tensor, aside: Crowd, how: Mapping[str, Any]) -> dict[str, Tensor]:
-        """`outlier` of tasks kept aside: their labels' corrections, learnt as long, with all the rest as it is."""
-        given = {name: self.given[name] for name in ("strength", "power", "zeta")}
-        held = COINNet(aside, volume=0.0, **given).to(self.task.device)
-        held.table = deepcopy(self.table).requires_grad_(False)
-        model = CrowdModel(nn.Identity(), held)
+    def held_out_task_scores(
+        self, log_proba: Tensor, held_out: Crowd, training: Mapping[str, Any]
+    ) -> dict[str, Tensor]:
+        """Return `outlier` of held-out tasks, by corrections fitted with all other parameters fixed."""
+        hyperparameters = {name: self.hyperparameters[name] for name in ("strength", "power", "zeta")}
+        method = COINNet(held_out, volume=0.0, **hyperparameters).to(self.task.device)
+        method.table = deepcopy(self.table).requires_grad_(False)
+        model = CrowdModel(nn.Identity(), method)
         with torch.enable_grad():
-            train(model, CrowdData(log_proba, aside), optimizer=make_optimizers(model, lr=how["lr"]),
-                  epochs=how["epochs"], batch_size=how["batch_size"])  # fmt: skip
-        return held.task_scores()
+            train(model, CrowdData(log_proba, held_out), optimizer=make_optimizers(model, lr=training["lr"]),
+                  epochs=training["epochs"], batch_size=training["batch_size"])  # fmt: skip
+        return method.task_scores()
 
-    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
-        """A method built from a crowd's shape has no labels yet: it takes their number from the file."""
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *args: Any) -> None:
+        """Take the number of labels from the file if the method was built from the shape of a crowd without labels."""
         task = state_dict.get(f"{prefix}task")
         if task is not None and not len(self.task):
             self.task = torch.empty_like(task, device=self.task.device)
             weight = self.errors.weight
             self.errors.weight = nn.Parameter(weight.new_zeros(len(task), weight.shape[1]))
-        super()._load_from_state_dict(state_dict, prefix, *rest)
+        super()._load_from_state_dict(state_dict, prefix, *args)
 
 
 def _centred(error: Tensor) -> Tensor:
-    """Corrections move probability about, they add none."""
+    """Centre corrections, so that they add no probability."""
     return error - error.mean(1, keepdim=True)
 
 
 class GeoCrowdNetW(CrowdMethod):
-    """GeoCrowdNet (W): coupled cross-entropy, and the workers' confusions together as far from singular as they can be.
+    """GeoCrowdNet (W): coupled cross-entropy with confusion matrices that are jointly far from singular.
 
         minimise  mean of -log p(label)  -  strength · log det(sum_w confusion[w] confusion[w]ᵀ)
 
-    Identifies classifier and confusions when the stacked confusions are sufficiently scattered: for every class
-    there are workers who rarely take it for another. It needs no certain tasks and does not mind imbalance; with few
-    or poor workers it sharpens confusions that are truly flat. Opposite in principle to the (F) variant. Ibrahim,
-    Nguyen & Fu 2023, arXiv:2306.03288.
+    Classifier and confusion matrices are identifiable if the stacked confusion matrices are sufficiently scattered:
+    for every class there are workers who rarely confuse it. Neither certain tasks nor balanced classes are required;
+    with few or poor workers, confusion matrices that are truly flat become too sharp. Complementary to the (F)
+    variant. Ibrahim, Nguyen & Fu 2023, arXiv:2306.03288.
 
     `strength` of the volume: .01 on CIFAR-10N, .1 or .2 on LabelMe; `start` and `scale` as in geo_crowd_net_f.
     """
@@ -208,9 +209,9 @@ class GeoCrowdNetW(CrowdMethod):
         self.table = ConfusionTable(starting_logits(crowd, start, scale=scale), sparse=False)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Cross-entropy of the labels, minus the confusions' volume."""
-        seen = self.table.log_of(self.seen()).exp()
-        stacked = seen.transpose(1, 2).reshape(-1, self.n_classes)  # worker·observed, true: the paper's W
+        """Cross-entropy of the labels minus the volume of the confusion matrices."""
+        confusion = self.table.log_of(self.labelled_workers()).exp()
+        stacked = confusion.transpose(1, 2).reshape(-1, self.n_classes)  # worker·observed, true: the paper's W
         return {
             "cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch)),
             "volume": -self.strength * log_volume(stacked) * batch.share,

@@ -1,9 +1,11 @@
-"""Soft bootstrapping: the target is mostly the votes and a little what the net itself believes.
+"""Baselines: soft bootstrapping, two-stage training, and training on the votes.
+
+Soft bootstrapping mixes the votes with the predictions of the net as the target:
 
     minimise  -sum_k (beta y_k + (1 - beta) f_k(x)) log f_k(x),   y the shares of the votes
 
-A net that is sure may overrule a label: good against scattered errors, helpless against systematic ones, and it knows
-nothing of workers. Reed et al. 2015, arXiv:1412.6596; a baseline of Tanno et al. 2019, arXiv:1902.03680.
+A confident net may overrule a label. This helps against scattered errors but not against systematic ones, and does not
+model workers. Reed et al. 2015, arXiv:1412.6596; a baseline of Tanno et al. 2019, arXiv:1902.03680.
 """
 
 from __future__ import annotations
@@ -25,10 +27,13 @@ from ..tables import annotations_of, vote_targets
 
 
 class SoftBootstrap(CrowdMethod):
-    """`beta` is the votes' part of the target, in 0..1; `targets` as in vanilla ("soft" shares or "hard" majority).
+    """Soft bootstrapping: training on a mixture of the votes and the net's predictions.
 
-    The paper lets gradients flow through the net's own part of the target, which adds a pull to low entropy;
-    `detach=True` stops them there.
+    `beta` is the weight of the votes in the target, in 0..1; `targets` as in vanilla ("soft" shares or "hard"
+    majority).
+
+    In the paper, gradients flow through the net's part of the target, which favours low entropy; `detach=True` stops
+    them.
     """
 
     name = "soft_bootstrap"
@@ -42,13 +47,13 @@ class SoftBootstrap(CrowdMethod):
         self.targets: Literal["soft", "hard"] = targets
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Cross-entropy to the votes, and to the net itself."""
-        own = out.log_proba.exp()
-        own = own.detach() if self.detach else own
+        """Cross-entropy to the votes and to the net's predictions."""
+        proba = out.log_proba.exp()
+        proba = proba.detach() if self.detach else proba
         votes = vote_targets(batch, self.n_classes, self.targets)
         return {
             "cross_entropy": -self.beta * batch.mean_over_tasks((votes * out.log_proba).sum(1)),
-            "bootstrap": -(1 - self.beta) * batch.mean_over_tasks((own * out.log_proba).sum(1)),
+            "bootstrap": -(1 - self.beta) * batch.mean_over_tasks((proba * out.log_proba).sum(1)),
         }
 
 
@@ -57,8 +62,8 @@ class TwoStage(EMMethod):
 
         q = aggregator(labels), once;   f minimises -sum_i sum_k q_i(k) log f_k(x_i)
 
-    The baseline that costs nothing more than the aggregator. Fails where labels are few: features never help to
-    judge the workers, and with one label per task the aggregator has little to go by.
+    The baseline that costs no more than the aggregator. Fails where labels are few: features never help to assess the
+    workers, and with one label per task the aggregator has little information.
 
     `aggregator` is any registered aggregator that needs no gold, `params` its parameters by name.
     """
@@ -72,29 +77,31 @@ class TwoStage(EMMethod):
     ) -> None:
         method = registry.method(aggregator, **(params or {}))
         super().__init__(crowd)
-        found: Tensor | None = None
+        confusion: Tensor | None = None
         if len(crowd):  # without labels the weights come from a file
             result = method.fit(annotations_of(crowd))
             self.target = torch.from_numpy(result.posterior.copy()).float()
-            found = None if result.confusion is None else torch.from_numpy(result.confusion.copy()).float()
-        # An aggregator without confusions: the ones that its posterior implies.
-        self.register_buffer("matrices", rows_to_one(crowd.counts(self.target) + 0.01) if found is None else found)
+            confusion = None if result.confusion is None else torch.from_numpy(result.confusion.copy()).float()
+        # For an aggregator without confusion matrices, use those implied by its posterior.
+        self.register_buffer(
+            "matrices", rows_to_one(crowd.counts(self.target) + 0.01) if confusion is None else confusion
+        )
 
     def confusion(self) -> Tensor:
-        """The aggregator's confusions."""
+        """Confusion matrices of the aggregator."""
         return self.matrices
 
 
 class Vanilla(CrowdMethod):
-    """Vanilla: the classifier alone, trained on what the crowd said, as if it were true.
+    """Vanilla: the classifier alone, trained on the votes as if they were true.
 
         targets="soft":  cross-entropy to the shares of the votes
         targets="hard":  cross-entropy to the majority (ties shared)
-        targets="each":  cross-entropy to every label by itself
+        targets="each":  cross-entropy to every single label
 
     Fails where errors are systematic: the net learns the crowd's mean error.
 
-    Training on the majority vote: the baseline that every other method must beat.
+    This is the baseline that every other method must beat.
     """
 
     name = "vanilla"
@@ -107,11 +114,11 @@ class Vanilla(CrowdMethod):
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy to the votes."""
         if self.targets == "each":
-            said = out.log_proba[batch.row, batch.label]
-            return {"cross_entropy": -batch.mean_over_labels(said)}
+            log_likelihood = out.log_proba[batch.row, batch.label]
+            return {"cross_entropy": -batch.mean_over_labels(log_likelihood)}
         target = vote_targets(batch, self.n_classes, self.targets)
         return {"cross_entropy": -batch.mean_over_tasks((target * out.log_proba).sum(1))}
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
-        """It knows nothing of workers: no forecaster."""
+        """None, because the method does not model workers."""
         return None

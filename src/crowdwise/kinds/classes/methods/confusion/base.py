@@ -1,9 +1,8 @@
-"""What the confusion-matrix methods share: the model that EM runs, its starts, and what comes out of it.
+"""The base of confusion-matrix methods: the model that EM fits, its starts, and the resulting state.
 
     z_i ~ Cat(class_prior),   y_iw | z_i = k ~ Cat(confusion[w, k])
 
-Methods differ in their M-step only. Arrays inside are [worker, observed, true]; what leaves is
-[worker, true, observed].
+Methods differ in their M-step only. Internal arrays are [worker, observed, true]; results are [worker, true, observed].
 """
 
 from __future__ import annotations
@@ -25,84 +24,93 @@ from .....em.loop import Fit, plus
 from .....em.passes import Passes, best_of, run
 from .....stats.logspace import log_sum, normalise_rows, shares, shares_in_place
 from ...annotations import Annotations
-from ..base import Aggregator, Run, SpreadAggregator
+from ..base import Aggregator, PartitionedAggregator, Run
 from ..gold import Gold
-from ..spread import Judge, Learnt, Shape, Spread, Under, Whole, clamped, judged
+from ..partitioned import (
+    FitState,
+    ModelPredictor,
+    PartitionedVotes,
+    Predictor,
+    Shape,
+    SolutionPredictor,
+    apply_predictor,
+    clamped,
+)
 from ..voting import scores
 
 # ----------------------------------------------------------------
-# Where EM may begin: functions from a shard to a first posterior[task, class] of its tasks.
-# A start says the same of a task whatever shard it is in.
+# Starts of EM: functions from a shard to a first posterior[task, class] of its tasks, which must not depend on how the
+# tasks are split into shards.
 
 F8 = npt.NDArray[np.float64]
 Start = Callable[[Workspace], F8]
-# Rows of random numbers that are drawn at a time, when those before a shard's are passed over.
+# Rows of random numbers that are drawn at a time when those of earlier shards are skipped.
 BLOCK = 1 << 16
 
 
 def by_votes(space: Workspace) -> F8:
-    """The usual start: vote shares, with certainty on gold."""
+    """Return the usual start: vote shares, with certainty on gold."""
     return clamped(space, shares_in_place(space.shard.count_votes()))
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """A posterior of all tasks that something else has found."""
+class PosteriorStart:
+    """A start from a given posterior of all tasks."""
 
     posterior: F8
 
     def __call__(self, space: Workspace) -> F8:
-        """The shard's part of it."""
+        """The shard's rows of the posterior."""
         return self.posterior[space.first : space.first + space.shard.n_tasks]
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedBy:
-    """What another method has learnt says of the tasks."""
+class PredictorStart:
+    """A start from the posterior of another method."""
 
-    judge: Judge
+    predictor: Predictor
 
     def __call__(self, space: Workspace) -> F8:
-        """Its posterior, with certainty on gold."""
-        return clamped(space, self.judge(space).posterior)
+        """Posterior of a shard, with certainty on gold."""
+        return clamped(space, self.predictor(space).posterior)
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
-    """Half vote shares, half noise from a stream of its own."""
+class NoisyStart:
+    """A start from half vote shares and half noise, with its own random stream."""
 
     stream: np.random.SeedSequence
 
     def __call__(self, space: Workspace) -> F8:
-        """The mixture for a shard."""
+        """Posterior of a shard."""
         noise = drawn(self.stream, space, space.shard.n_classes)
         return clamped(space, (by_votes(space) + noise) / 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
-    """Shares of a vote in which worker w counts weight[w]."""
+class WeightedVoteStart:
+    """A start from the shares of a vote with weight[worker]."""
 
     weight: F8
 
     def __call__(self, space: Workspace) -> F8:
-        """The shares for a shard."""
+        """Posterior of a shard."""
         return clamped(space, shares(scores(space.shard, self.weight)))
 
 
 @dataclass(frozen=True)
-class Reliable:
-    """The posterior when all workers are right with the same odds."""
+class ReliableStart:
+    """A start from the posterior when all workers are right with the same odds."""
 
     odds: float
 
     def __call__(self, space: Workspace) -> F8:
-        """The posterior of a shard."""
+        """Posterior of a shard."""
         return clamped(space, normalise_rows(float(np.log(self.odds)) * space.shard.count_votes())[0])
 
 
 def drawn(stream: np.random.SeedSequence, space: Workspace, k: int) -> F8:
-    """k random shares for each task of a shard: its rows of one long table that the stream draws for all tasks."""
+    """Return k random shares for each task of a shard, independent of how the tasks are split into shards."""
     rng, ones = np.random.default_rng(stream), np.ones(k)
     for lo in range(0, space.first, BLOCK):
         rng.dirichlet(ones, min(BLOCK, space.first - lo))
@@ -117,7 +125,7 @@ class Params:
     class_prior: F8
 
 
-Found = Fit[Params, Stats]
+ConfusionFit = Fit[Params, Stats]
 Matrices = Passes[Workspace, Params, Stats]
 
 
@@ -133,7 +141,7 @@ class ConfusionModel:
         self.prior_class = prior_class
 
     def with_history(self, history: F8 | None) -> Self:
-        """The same model where history[worker, observed, true] was counted in earlier projects."""
+        """Return the same model with history[worker, observed, true], counts of earlier projects, in the prior."""
         if history is None:
             return self
         other = copy(self)
@@ -141,51 +149,51 @@ class ConfusionModel:
         return other
 
     def start(self, shard: Workspace, at: Start = by_votes) -> Stats:
-        """Expected counts of a first posterior."""
+        """Return the expected counts of a first posterior."""
         return stats_of(shard, at(shard))
 
     def accumulate(self, params: Params, shard: Workspace) -> tuple[Stats, float]:
-        """E-step fused with its statistics."""
+        """Run the E-step fused with its statistics."""
         return accumulate(shard, params.theta, params.class_prior)
 
     def posterior(self, params: Params, shard: Workspace) -> F8:
-        """The E-step alone."""
+        """Run the E-step alone."""
         return e_step(shard, params.theta, params.class_prior)
 
     def maximise(self, stats: Stats) -> Params:
-        """Expected counts plus pseudo-counts, normalised over the observed label."""
+        """Normalise expected counts plus pseudo-counts over the observed label."""
         theta = self.confusion(stats.counts)
         theta.setflags(write=False)
         return Params(theta, self.class_prior(stats.mass))
 
     def log_prior(self, params: Params) -> float:
-        """Log density of the Dirichlet priors whose mode the M-step takes."""
+        """Return the log density of the Dirichlet priors, whose mode the M-step takes."""
         density = self.log_confusion_density(params.theta)
         if self.prior_class > 0:
             density += self.prior_class * float(np.log(params.class_prior).sum())
         return density
 
     def class_prior(self, mass: F8) -> F8:
-        """Class frequencies with their pseudo-counts."""
+        """Return class frequencies with their pseudo-counts."""
         mass = mass + self.prior_class
         return np.asarray(mass / mass.sum())
 
     def confusion(self, counts: F8) -> F8:
-        """theta from expected counts, both [worker, observed, true]."""
+        """Return theta from expected counts, both [worker, observed, true]."""
         theta = counts + self.prior
         theta /= np.einsum("wot->wt", theta)[:, None]  # several times as fast as theta.sum(axis=1)
         return np.asarray(theta)
 
     def log_confusion_density(self, theta: F8) -> float:
-        """The part of the log prior density that concerns the confusion matrices."""
+        """Return the log prior density of the confusion matrices."""
         if self.prior.ndim == 3:
             return float((self.prior * np.log(theta)).sum())
-        # The logarithms are summed over workers first: one small product with the prior remains.
+        # The logarithms are summed over workers first, which leaves one small product with the prior.
         return float((self.prior * log_sum(theta)).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfusionAggregator(SpreadAggregator):
+class ConfusionAggregator(PartitionedAggregator):
     """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
 
     max_iter: Count = 500
@@ -195,17 +203,17 @@ class ConfusionAggregator(SpreadAggregator):
 
     @abstractmethod
     def model(self, shape: Shape) -> ConfusionModel:
-        """The model with its priors for data of this size."""
+        """Return the model with its priors for data of this shape."""
 
-    def learn(self, data: Spread, run_: Run) -> Learnt:
-        """The best of the runs from all starts."""
-        return learnt(*self.search(data, run_))
+    def learn(self, data: PartitionedVotes, run_: Run) -> FitState:
+        """Return the best of the runs from all starts."""
+        return fit_state(*self.search(data, run_))
 
-    def search(self, data: Spread, run_: Run) -> tuple[Found, Under]:
-        """EM from every start; the highest objective wins, and judges by what it has found."""
+    def search(self, data: PartitionedVotes, run_: Run) -> tuple[ConfusionFit, ModelPredictor]:
+        """Run EM from every start; return the fit with the highest objective and its predictor."""
         model = self.model(data).with_history(run_.prior)
         passes: Matrices = Passes(model, data)
-        # Statistics first: the posteriors that they come from are then gone, before EM makes its own.
+        # Statistics first, so that the posteriors they come from are freed before EM makes its own.
         begin = [passes.start(partial(model.start, at=start)) for start in self.starts(data)]
         fit = best_of(
             run(
@@ -218,42 +226,42 @@ class ConfusionAggregator(SpreadAggregator):
             )
             for stats in begin
         )
-        return fit, Under(model, fit.params)
+        return fit, ModelPredictor(model, fit.params)
 
-    def starts(self, data: Spread) -> list[Start]:  # noqa: ARG002
-        """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
-        return [by_votes, *map(Mixed, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))]
+    def starts(self, data: PartitionedVotes) -> list[Start]:  # noqa: ARG002
+        """Return vote shares, then mixtures of vote shares and noise, each with its own random stream."""
+        return [by_votes, *map(NoisyStart, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))]
 
 
 def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
-    """The usual start: vote shares, with certainty on gold."""
+    """Return the usual start: vote shares, with certainty on gold."""
     start = shares_in_place(annotations.count_votes())
     return start if gold is None else gold.clamp(start)
 
 
-def told_by(name: str, data: Spread, seed: int) -> Start:
-    """What another method says, as a start; that it need not have settled for."""
-    own: Aggregator = method(name, seed=seed)
-    if isinstance(own, SpreadAggregator):
-        return JudgedBy(own.learn(data, Run()).judge)
-    return JudgedBy(Whole(own.answer(*data.at_once(name), Run())))
+def start_from_method(name: str, data: PartitionedVotes, seed: int) -> Start:
+    """Return a start from the posterior of another method, whether or not that has converged."""
+    aggregator: Aggregator = method(name, seed=seed)
+    if isinstance(aggregator, PartitionedAggregator):
+        return PredictorStart(aggregator.learn(data, Run()).predictor)
+    return PredictorStart(SolutionPredictor(aggregator.fit_solution(*data.require_in_memory(name), Run())))
 
 
-def counted(data: Spread, judge: Judge) -> F8:
-    """counts[worker, observed, true] of what a judge says of all tasks."""
-    return data.sum(partial(_counts, judge), plus).counts
+def counted(data: PartitionedVotes, predictor: Predictor) -> F8:
+    """Return the expected counts[worker, observed, true] under a predictor's posterior of all tasks."""
+    return data.sum(partial(_counts, predictor), plus).counts
 
 
-def _counts(judge: Judge, shard: Workspace) -> Stats:
-    return stats_of(shard, judged(judge, shard, keep=True).posterior)
+def _counts(predictor: Predictor, shard: Workspace) -> Stats:
+    return stats_of(shard, apply_predictor(predictor, shard, keep=True).posterior)
 
 
 def in_rounds(
-    fit: Found, model: ConfusionModel, traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]
-) -> Learnt:
-    """The last fit of several rounds of EM under changing priors; each round's trace is a stage."""
+    fit: ConfusionFit, model: ConfusionModel, traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]
+) -> FitState:
+    """Return the state of the last of several rounds of EM under changing priors; each round's trace is a stage."""
     return replace(
-        learnt(fit, Under(model, fit.params)),
+        fit_state(fit, ModelPredictor(model, fit.params)),
         trace=np.concatenate(traces),
         stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
         n_iter=passes,
@@ -262,10 +270,10 @@ def in_rounds(
     )
 
 
-def learnt(fit: Found, judge: Judge) -> Learnt:
-    """A fit in the public orientation [worker, true, observed]."""
-    return Learnt(
-        judge=judge,
+def fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
+    """Return the state of a fit, with tables in the public orientation [worker, true, observed]."""
+    return FitState(
+        predictor=predictor,
         class_prior=fit.params.class_prior,
         confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
         counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),

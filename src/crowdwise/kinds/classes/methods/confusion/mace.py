@@ -1,4 +1,4 @@
-"""The two M-steps of MACE over the shared kernel: the mode of the density, and variational beliefs."""
+"""MACE: workers who know or spam, fitted by EM or variational Bayes over the shared kernel."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from .....em.loop import Fit
 from .....em.passes import Passes, run
 from .....stats.dirichlet import divergence
-from ..base import Run, SpreadAggregator
-from ..spread import Learnt, Shape, Spread, Under
-from .base import Start, Weighed, by_votes, counted
+from ..base import PartitionedAggregator, Run
+from ..partitioned import FitState, ModelPredictor, PartitionedVotes, Shape
+from .base import Start, WeightedVoteStart, by_votes, counted
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Worker:
-    """Weights know[worker], spam[worker] and habit[worker, label]; probabilities, or exp E log of them."""
+class MACEParams:
+    """know[worker], spam[worker] and habit[worker, label]: probabilities, or exp E log of them."""
 
     know: F8
     spam: F8
     habit: F8
-    counts: F8  # of the M-step that made them, [worker, label, (known, spammed)]
+    counts: F8  # counts of the M-step, [worker, label, (known, spammed)]
 
     def table(self) -> F8:
-        """g[worker, observed, true]."""
+        """Return theta[worker, observed, true]."""
         k = self.habit.shape[1]
         g = np.repeat((self.spam[:, None] * self.habit)[:, :, None], k, axis=2)
         g[:, np.arange(k), np.arange(k)] += self.know[:, None]
         return g
 
 
-class Mode:
-    """MAP: pseudo-counts on knowing and spamming alike, and on every habit.
+class MACEModel:
+    """Maximum a posteriori: the same pseudo-counts on knowing and spamming, and pseudo-counts on every habit.
 
     Statistics are counts[worker, label, (known, spammed)].
     """
@@ -49,87 +49,88 @@ class Mode:
         self.a, self.b = prior_know, prior_habit
 
     def start(self, shard: Workspace, at: Start = by_votes) -> Stats:
-        """Known and spammed labels of a first posterior, before anything is known of the workers."""
+        """Return known and spammed labels of a first posterior, under equal workers."""
         m, k = shard.shard.n_workers, shard.shard.n_classes
-        even = Worker(np.full(m, 0.5), np.full(m, 0.5), np.full((m, k), 1 / k), np.empty(0))
+        even = MACEParams(np.full(m, 0.5), np.full(m, 0.5), np.full((m, k), 1 / k), np.empty(0))
         return split(stats_of(shard, at(shard)), even)
 
-    def accumulate(self, params: Worker, shard: Workspace) -> tuple[Stats, float]:
-        """The shared kernel under theta I + (1 - theta) xi, then who knew and who spammed."""
+    def accumulate(self, params: MACEParams, shard: Workspace) -> tuple[Stats, float]:
+        """Run the shared kernel under theta I + (1 - theta) xi, then split the counts into known and spammed."""
         k = shard.shard.n_classes
         stats, log_likelihood = accumulate(shard, params.table(), np.full(k, 1 / k))
         return split(stats, params), log_likelihood
 
-    def posterior(self, params: Worker, shard: Workspace) -> F8:
-        """The E-step alone."""
+    def posterior(self, params: MACEParams, shard: Workspace) -> F8:
+        """Run the E-step alone."""
         k = shard.shard.n_classes
         return e_step(shard, params.table(), np.full(k, 1 / k))
 
-    def maximise(self, stats: Stats) -> Worker:
-        """Shares of known labels and of spammed ones by label."""
+    def maximise(self, stats: Stats) -> MACEParams:
+        """Return the shares of known labels, and of spammed ones by label."""
         return self.mean(stats)
 
-    def mean(self, stats: Stats) -> Worker:
-        """Probabilities that the counts amount to."""
-        known, spammed = stats.counts[:, :, 0].sum(axis=1) + self.a, stats.counts[:, :, 1] + self.b
+    def mean(self, stats: Stats) -> MACEParams:
+        """Return the probabilities of these counts."""
+        n_known, spammed = stats.counts[:, :, 0].sum(axis=1) + self.a, stats.counts[:, :, 1] + self.b
         spam = stats.counts[:, :, 1].sum(axis=1) + self.a
         habit = spammed / spammed.sum(axis=1, keepdims=True)
-        return Worker(known / (known + spam), spam / (known + spam), habit, stats.counts)
+        return MACEParams(n_known / (n_known + spam), spam / (n_known + spam), habit, stats.counts)
 
-    def log_prior(self, params: Worker) -> float:
-        """Beta and Dirichlet densities whose mode the M-step takes."""
+    def log_prior(self, params: MACEParams) -> float:
+        """Return the log Beta and Dirichlet densities, whose mode the M-step takes."""
         coins = np.log(params.know) + np.log(params.spam)
         return float(self.a * coins.sum() + self.b * np.log(params.habit).sum())
 
 
-class Beliefs(Mode):
-    """Variational Bayes: the weights are exp E log under Beta and Dirichlet beliefs, the objective is the ELBO."""
+class VariationalMACE(MACEModel):
+    """Variational Bayes: the parameters are exp E log under Beta and Dirichlet beliefs, the objective is the ELBO."""
 
-    def maximise(self, stats: Stats) -> Worker:
-        """exp E log of the beliefs that the counts call for."""
-        known, spam, habit = self._beliefs(stats.counts)
-        both = digamma(known + spam)
+    def maximise(self, stats: Stats) -> MACEParams:
+        """Return exp E log of the beliefs under these counts."""
+        n_known, spam, habit = self._beliefs(stats.counts)
+        total = digamma(n_known + spam)
         weights = np.exp(digamma(habit) - digamma(habit.sum(axis=1, keepdims=True)))
-        return Worker(np.exp(digamma(known) - both), np.exp(digamma(spam) - both), weights, stats.counts)
+        return MACEParams(np.exp(digamma(n_known) - total), np.exp(digamma(spam) - total), weights, stats.counts)
 
-    def log_prior(self, params: Worker) -> float:
-        """Minus the divergence of the beliefs from their priors."""
-        known, spam, habit = self._beliefs(params.counts)
-        coins = np.stack([known, spam], axis=1)
+    def log_prior(self, params: MACEParams) -> float:
+        """Return minus the divergence of the beliefs from their priors."""
+        n_known, spam, habit = self._beliefs(params.counts)
+        coins = np.stack([n_known, spam], axis=1)
         kl = divergence(coins, np.full_like(coins, self.a), axis=1)
         return -kl - divergence(habit, np.full_like(habit, self.b), axis=1)
 
     def _beliefs(self, counts: F8) -> tuple[F8, F8, F8]:
-        known, spam = (counts[:, :, i].sum(axis=1) + self.a for i in (0, 1))
-        return known, spam, counts[:, :, 1] + self.b
+        n_known, spam = (counts[:, :, i].sum(axis=1) + self.a for i in (0, 1))
+        return n_known, spam, counts[:, :, 1] + self.b
 
 
-def split(stats: Stats, worker: Worker) -> Stats:
-    """Expected labels known and spammed; of a right label, know / (know + spam · habit) was known."""
+def split(stats: Stats, worker: MACEParams) -> Stats:
+    """Split counts into known and spammed labels; know / (know + spam · habit) of the right labels are known."""
     right = np.einsum("wkk->wk", stats.counts)
     know = worker.know[:, None]
-    known = right * know / (know + worker.spam[:, None] * worker.habit)
-    return Stats(np.stack([known, stats.counts.sum(axis=2) - known], axis=2), stats.mass)
+    n_known = right * know / (know + worker.spam[:, None] * worker.habit)
+    return Stats(np.stack([n_known, stats.counts.sum(axis=2) - n_known], axis=2), stats.mass)
 
 
-# Passes from each start before the best start goes on alone.
+# Passes from each start, before only the best one is continued.
 PILOT = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(SpreadAggregator):
-    """MACE: a worker either knows the answer or spams, and every spammer has habits of their own.
+class MACE(PartitionedAggregator):
+    """MACE: a worker either knows the answer or spams, and every spammer has their own label distribution.
 
         know_iw ~ Bern(theta_w),   y_iw = z_i if they know, else y_iw ~ Cat(xi_w),   z_i uniform
 
     Hovy, Berg-Kirkpatrick, Vaswani & Hovy (2013), Learning whom to trust with MACE, NAACL,
     aclanthology.org/N13-1132. EM with the spamming marginalised: confusion = theta I + (1 - theta) xi, so one pass
     of the shared kernel is the E-step, and the expected numbers of known and spammed labels follow from its counts.
-    Restarts weigh the workers' first votes at random. Fails with workers who confuse particular classes: a worker
-    has one habit, not one per class.
+    Restarts begin with randomly weighted votes. Fails with workers who confuse particular classes: a worker has one
+    distribution of spammed labels, not one per class.
 
-    The mode under `smoothing` / K pseudo-counts (> 0, usually 0.01 to 1), or, with `variational`, beliefs
-    Beta(`prior_know`, `prior_know`) on knowing and Dir(`prior_habit`) on the habits (Hovy's defaults 0.5 and 10).
+    By default the mode under `smoothing` / K pseudo-counts (> 0, usually 0.01 to 1); with `variational`, beliefs
+    under Beta(`prior_know`, `prior_know`) on knowing and Dir(`prior_habit`) on the spammed labels (Hovy's defaults
+    0.5 and 10). `n_init` is the number of starts.
 
     >>> from crowdwise import Annotations
 
@@ -148,13 +149,13 @@ class MACE(SpreadAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, votes: Spread, run_: Run) -> Learnt:
-        """A few passes from every start, then the best of them to the end."""
+    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+        """Run a few passes from every start, then continue the best one."""
         if self.variational:
-            model: Mode = Beliefs(self.prior_know, self.prior_habit)
+            model: MACEModel = VariationalMACE(self.prior_know, self.prior_habit)
         else:
-            model = Mode(self.smoothing / votes.n_classes, self.smoothing / votes.n_classes)
-        data: Passes[Workspace, Worker, Stats] = Passes(model, votes)
+            model = MACEModel(self.smoothing / votes.n_classes, self.smoothing / votes.n_classes)
+        data: Passes[Workspace, MACEParams, Stats] = Passes(model, votes)
         pilot = min(PILOT, self.max_iter)
         begin = [data.start(partial(model.start, at=at)) for at in self.starts(votes)]
         fits = [run(data, stats, max_iter=pilot, tol=self.tol) for stats in begin]
@@ -164,10 +165,10 @@ class MACE(SpreadAggregator):
             fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=run_.callback)
             trace = np.concatenate([trace, fit.trace])
         worker = model.mean(fit.stats)
-        judge = Under(model, fit.params)
-        counts = counted(votes, judge)
-        return Learnt(
-            judge=judge,
+        predictor = ModelPredictor(model, fit.params)
+        counts = counted(votes, predictor)
+        return FitState(
+            predictor=predictor,
             class_prior=np.full(votes.n_classes, 1 / votes.n_classes),
             confusion=np.ascontiguousarray(worker.table().transpose(0, 2, 1)),
             counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
@@ -182,12 +183,12 @@ class MACE(SpreadAggregator):
         )
 
     def starts(self, shape: Shape) -> list[Start]:
-        """Vote shares, then votes under random weights of the workers: new starts that favour no class."""
+        """Return vote shares, then votes under random worker weights, which favour no class."""
         streams = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))
-        return [by_votes, *(Weighed(rng.exponential(size=shape.n_workers)) for rng in streams)]
+        return [by_votes, *(WeightedVoteStart(rng.exponential(size=shape.n_workers)) for rng in streams)]
 
 
-def best_start(fits: list[Fit[Worker, Stats]]) -> Fit[Worker, Stats]:
-    """The first fit that no other beats by more than rounding."""
+def best_start(fits: list[Fit[MACEParams, Stats]]) -> Fit[MACEParams, Stats]:
+    """Return the first fit that no other exceeds by more than rounding."""
     top = max(fit.objective for fit in fits)
     return next(fit for fit in fits if fit.objective >= top - 1e-7 * max(1.0, abs(top)))

@@ -1,4 +1,4 @@
-""""""
+"""Confusion-matrix methods fitted by EM: Dawid-Skene and its restrictions to fewer parameters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 from .....core.method_registry import card
 from .....core.params import Above, Below, MethodName, NonNegative, Positive
 from .....stats.coins import even
-from ..spread import Shape, Spread
-from .base import ConfusionAggregator, ConfusionModel, Reliable, Start, told_by
+from ..partitioned import PartitionedVotes, Shape
+from .base import ConfusionAggregator, ConfusionModel, ReliableStart, Start, start_from_method
 
 F8 = npt.NDArray[np.float64]
 
@@ -50,25 +50,25 @@ class CoinModel(ConfusionModel):
     """One probability per worker; prior[0, 0] is the smoothing."""
 
     def confusion(self, counts: F8) -> F8:
-        """The share of right labels, `smoothing` right and (K - 1) · smoothing wrong ones added."""
+        """Estimate the share of right labels, after adding `smoothing` right and (K - 1) · smoothing wrong ones."""
         a, k = float(self.prior[0, 0]), counts.shape[1]
         right = np.einsum("wkk->w", counts)
         p = (right + a) / (counts.sum(axis=(1, 2)) + k * a)
         return coin_matrix(p[:, None].repeat(k, axis=1))
 
     def log_confusion_density(self, theta: F8) -> float:
-        """Log density of the workers' Beta priors."""
+        """Return the log density of the workers' Beta priors."""
         return coin_density(theta[:, 0, 0], theta.shape[1], float(self.prior[0, 0]))
 
 
 def coin_matrix(p: F8) -> F8:
-    """theta[worker, observed, true] with p[worker, true] on the diagonal and the rest shared out evenly."""
+    """Return theta[worker, observed, true] with p[worker, true] on the diagonal and uniform errors."""
     k = p.shape[1]
     return np.ones((len(p), 1, 1)) if k == 1 else even(p[:, None], ((1 - p) / (k - 1))[:, None], k)
 
 
 def coin_density(p: F8, k: int, smoothing: float) -> float:
-    """Log density of the Beta prior whose mode the M-step takes: `smoothing` right, (k - 1) · smoothing wrong."""
+    """Return the log density of the Beta prior of the M-step: `smoothing` right, (k - 1) · smoothing wrong."""
     if k == 1:
         return 0.0
     return float(smoothing * (np.log(p) + (k - 1) * np.log(1 - p)).sum())
@@ -81,7 +81,7 @@ class ConfusionVector(ConfusionAggregator):
         P(y_iw = z_i | z_i = k) = p_wk,   every wrong label (1 - p_wk) / (K - 1)
 
     Between one-coin and full matrices: it describes class-biased workers with K numbers each.
-    Fails where errors go to particular classes (cat for dog), which it spreads evenly.
+    Fails where errors concentrate on particular classes (cat for dog), as it assumes uniform errors.
     Raykar et al. (2010), JMLR 11(43), is its binary case (sensitivity and specificity).
 
     `smoothing` (> 0) counts each worker that many times right and K - 1 times as often wrong in every class.
@@ -112,7 +112,7 @@ class _Vector(ConfusionModel):
         return coin_density(np.einsum("wkk->wk", theta), theta.shape[1], float(self.prior[0, 0]))
 
 
-# Maximum likelihood puts zeros where nothing was counted; among the labels that a worker has used they count as this.
+# Maximum likelihood gives zeros to cells without counts; among the labels that a worker has used they get this floor.
 FLOOR = 1e-10
 
 
@@ -126,11 +126,10 @@ class DawidSkene(ConfusionAggregator):
     Fails on workers with few labels (their matrices are noise and the posterior grows overconfident: see
     `hierarchical`), with one label per task, and with workers who copy each other.
 
-    Maximum a posteriori Dawid-Skene with `smoothing` pseudo-counts in every cell.
-
-    `smoothing_diagonal` (default: the same) sets the diagonal's pseudo-count, `prior_class` that of each class.
-    `smoothing=0` is maximum likelihood. Any value from 0 up makes sense; 0.01 to 1 is usual. `init` names a method
-    whose posterior is a start beside the vote shares (a moment method, say); the higher objective wins.
+    `smoothing` adds pseudo-counts in every cell (maximum a posteriori); 0 is maximum likelihood, 0.01 to 1 is usual.
+    `smoothing_diagonal` (default: the same) is the pseudo-count of the diagonal, `prior_class` that of each class.
+    `init` names a method whose posterior is used as a further start besides the vote shares (a moment method, for
+    example); the start with the higher objective wins.
 
     >>> from crowdwise import Annotations
 
@@ -149,15 +148,15 @@ class DawidSkene(ConfusionAggregator):
         super().__post_init__()
         card(self.init)
 
-    def starts(self, data: Spread) -> list[Start]:
-        """Vote shares, random mixtures, and what `init` says."""
-        found = super().starts(data)
+    def starts(self, data: PartitionedVotes) -> list[Start]:
+        """Return vote shares, random mixtures, and the posterior of `init`."""
+        starts = super().starts(data)
         if self.init == "majority_vote":
-            return found
-        return [*found, told_by(self.init, data, self.seed)]
+            return starts
+        return [*starts, start_from_method(self.init, data, self.seed)]
 
     def model(self, shape: Shape) -> ConfusionModel:
-        """Pseudo-counts off and on the diagonal."""
+        """Return the model with pseudo-counts off and on the diagonal."""
         diagonal = self.smoothing if self.smoothing_diagonal is None else self.smoothing_diagonal
         prior = np.full((shape.n_classes, shape.n_classes), float(self.smoothing))
         np.fill_diagonal(prior, diagonal)
@@ -166,10 +165,10 @@ class DawidSkene(ConfusionAggregator):
 
 
 class MaximumLikelihood(ConfusionModel):
-    """Where some pseudo-counts are zero: cells without counts are floored so that no class is lost for good."""
+    """Model with some zero pseudo-counts: cells without counts are floored so that no class is lost for good."""
 
     def confusion(self, counts: F8) -> F8:
-        """Counts, floored for the labels that the worker has used; a worker without labels answers uniformly."""
+        """Normalise counts, floored for labels that the worker has used; workers without labels answer uniformly."""
         theta = counts + self.prior
         used = theta.sum(axis=2, keepdims=True) > 0
         used |= ~used.any(axis=1, keepdims=True)
@@ -178,7 +177,7 @@ class MaximumLikelihood(ConfusionModel):
         return np.asarray(theta)
 
     def log_confusion_density(self, theta: F8) -> float:
-        """Zero pseudo-counts add nothing, whatever the logarithm of their cell."""
+        """Return the log density; zero pseudo-counts contribute nothing, whatever the logarithm of their cell."""
         prior = np.broadcast_to(self.prior, theta.shape)
         positive = prior > 0
         return float((prior[positive] * np.log(theta[positive])).sum())
@@ -190,8 +189,8 @@ class Pooled(ConfusionAggregator):
 
         y_iw | z_i = k ~ Cat(confusion[k])   for every worker w
 
-    Dawid & Skene (1979) with all workers taken for one. It learns which classes the crowd mixes up and nothing about
-    who does: right when workers have a handful of labels each, wrong as soon as they differ.
+    Dawid & Skene (1979) with all workers treated as one. It learns which classes the crowd confuses, but nothing
+    about single workers: appropriate when workers have a handful of labels each. Fails as soon as workers differ.
 
     `smoothing` pseudo-counts in every cell of the one matrix, `prior_class` in every class (smoothing > 0).
 
@@ -207,7 +206,7 @@ class Pooled(ConfusionAggregator):
     prior_class: NonNegative = 0.0
 
     def model(self, shape: Shape) -> ConfusionModel:
-        """One matrix, the same pseudo-count everywhere."""
+        """Return the model with one matrix and the same pseudo-count everywhere."""
         return _Pool(np.full((shape.n_classes,) * 2, float(self.smoothing)), self.prior_class)
 
 
@@ -222,13 +221,13 @@ class _Pool(ConfusionModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ZenCrowd(ConfusionAggregator):
-    """ZenCrowd: one reliability per worker, all classes equally likely beforehand, fitted by EM.
+    """ZenCrowd: one reliability per worker, with a uniform class prior, fitted by EM.
 
         P(y_iw = z_i) = p_w,   every wrong label (1 - p_w) / (K - 1),   z_i uniform
 
     Demartini, Difallah & Cudré-Mauroux (2012), WWW, doi:10.1145/2187836.2187900. `one_coin` with the class prior
-    held uniform: a frequent class draws no further tasks to itself, which keeps it from the collapse of `one_coin`
-    where classes are lopsided. Fails with class-biased workers, whom it cannot describe.
+    held uniform: a frequent class does not attract further tasks, which prevents the collapse of `one_coin` where
+    classes are imbalanced. Fails with class-biased workers, which it cannot describe.
 
     `start` (1/K..1) is every worker's reliability before the first step; `smoothing` (> 0, usually 0.01 to 2)
     counts each worker that many times right and K - 1 times as often wrong.
@@ -245,13 +244,13 @@ class ZenCrowd(ConfusionAggregator):
     start: Annotated[float, Above(0), Below(1)] = 0.8
 
     def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
-        """One probability per worker, no class prior to learn."""
+        """Return the model with one probability per worker and a fixed class prior."""
         return _Even(np.full((1, 1), float(self.smoothing)), 0.0)
 
-    def starts(self, data: Spread) -> list[Start]:
-        """The E-step at equal reliabilities first, then what all confusion methods restart from."""
+    def starts(self, data: PartitionedVotes) -> list[Start]:
+        """Return the E-step at equal reliabilities, then the usual restarts of confusion methods."""
         odds = self.start * max(data.n_classes - 1, 1) / (1 - self.start)
-        return [Reliable(odds), *super().starts(data)[1:]]
+        return [ReliableStart(odds), *super().starts(data)[1:]]
 
 
 class _Even(CoinModel):

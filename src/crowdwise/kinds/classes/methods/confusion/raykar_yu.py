@@ -1,14 +1,4 @@
-"""Raykar-Yu: confusion matrices under a prior that eliminates spammers, whose answers do not depend on the truth.
-
-    confusion[w, k] ~ Dir(1 + smoothing + strength[w] · own[w]),   own[w] = how often w gives each label
-
-A spammer's rows are all alike, whatever the class. Each worker's rows shrink toward their mean row, by a strength
-that maximises the Dirichlet-multinomial evidence of the expected counts on a grid; where the strongest do, the rows
-are made equal and the worker has no say any more.
-Raykar & Yu (2012), Eliminating spammers and ranking annotators, JMLR 13(16): two classes and a penalty on
-(sensitivity + specificity - 1)²; this is the form for any number of classes.
-Fails where workers have few labels: their evidence says nothing, and they keep what the data say by chance.
-"""
+"""Raykar-Yu: confusion matrices under a prior that eliminates spammers."""
 
 from __future__ import annotations
 
@@ -21,26 +11,36 @@ import numpy.typing as npt
 from .....core.params import Count, NonNegative, Positive
 from .....em.passes import Passes, run
 from .....stats.dirichlet import log_rows
-from ..base import Run, SpreadAggregator
-from ..spread import Learnt, Spread
+from ..base import PartitionedAggregator, Run
+from ..partitioned import FitState, PartitionedVotes
 from .base import ConfusionModel, Matrices, in_rounds
 
 F8 = npt.NDArray[np.float64]
 
-# Strengths tried besides zero; from SPAMMER_FROM on, the rows are made equal.
+# Strengths tried besides zero; from SPAMMER_FROM on, a worker can be a spammer, whose rows are made equal.
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 SPAMMER_FROM = 100.0
-# EM passes at one set of strengths, and rounds after which the strengths stay: they could go to and fro for ever.
+# EM passes at one set of strengths, and rounds after which the strengths are fixed: they could alternate forever.
 PASSES = 10
 ROUNDS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class RaykarYu(SpreadAggregator):
-    """`smoothing` (> 0, 0.01 to 1) pseudo-counts in every cell, `prior_class` in every class; `margin` (>= 0, nats) is
-    how much evidence against rows of their own a spammer must have given.
+class RaykarYu(PartitionedAggregator):
+    """Raykar-Yu: confusion matrices under a prior that eliminates spammers, whose answers do not depend on the truth.
 
-    `result.extra["spammer"]` says who is one, `extra["strength"]` how far each worker's rows were drawn together.
+        confusion[w, k] ~ Dir(1 + smoothing + strength[w] · own[w]),   own[w] = label frequencies of w
+
+    A spammer has the same row for every class. Each worker's rows shrink toward their mean row, by a strength that
+    maximises the Dirichlet-multinomial evidence of the expected counts on a grid; at the largest strengths the rows
+    are made equal and the worker has no influence. Raykar & Yu (2012), Eliminating spammers and ranking annotators,
+    JMLR 13(16): two classes and a penalty on (sensitivity + specificity - 1)²; this is the form for any number of
+    classes. Fails where workers have few labels: there is no evidence about them, and their rows differ by chance.
+
+    `smoothing` (> 0, 0.01 to 1) adds pseudo-counts in every cell, `prior_class` in every class; `margin` (>= 0, nats)
+    is the evidence for equal rows that is required to call a worker a spammer.
+
+    `result.extra["spammer"]` marks spammers, `extra["strength"]` holds the shrinkage of each worker's rows.
 
     >>> from crowdwise import Annotations
 
@@ -57,8 +57,8 @@ class RaykarYu(SpreadAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-3
 
-    def learn(self, votes: Spread, run_: Run) -> Learnt:
-        """Rounds of EM, each under the strengths that the last round's counts call for, until no posterior moves."""
+    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+        """Run rounds of EM, each under strengths estimated from the counts of the last round, until convergence."""
         m, k = votes.n_workers, votes.n_classes
         prior = np.full((m, k, 1), float(self.smoothing))
         model = Shrunk(prior, np.zeros(m, dtype=bool), self.prior_class)
@@ -66,50 +66,50 @@ class RaykarYu(SpreadAggregator):
         stats, before = data.start(), None
         strength = np.zeros(m)
         traces: list[F8] = []
-        passes, settled = 0, False
-        while passes < self.max_iter and not settled:
+        passes, converged = 0, False
+        while passes < self.max_iter and not converged:
             used = model
             fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             moved = data.moved(before, fit.params)
-            settled = len(traces) > 1 and moved <= self.tol
+            converged = len(traces) > 1 and moved <= self.tol
             before, stats = fit.params, fit.stats
             passes += fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-            if not settled and len(traces) <= ROUNDS:
+            if not converged and len(traces) <= ROUNDS:
                 strength, spammer = best_strengths(stats.counts, self.margin)
                 own = stats.counts.sum(axis=2) + self.smoothing
                 own /= own.sum(axis=1, keepdims=True)
                 model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
-        return in_rounds(fit, used, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
+        return in_rounds(fit, used, traces, passes, converged, {"strength": strength, "spammer": model.spammer})
 
 
 class Shrunk(ConfusionModel):
-    """prior[worker, observed, 1] pseudo-counts for every class alike; spammers have one row for all classes."""
+    """prior[worker, observed, 1] pseudo-counts, the same for every class; spammers have one row for all classes."""
 
     def __init__(self, prior: F8, spammer: npt.NDArray[np.bool_], prior_class: float) -> None:
         super().__init__(prior, prior_class)
         self.spammer = spammer
 
     def confusion(self, counts: F8) -> F8:
-        """Counts plus pseudo-counts; a spammer's are summed over the classes first."""
+        """Normalise counts plus pseudo-counts; those of a spammer are summed over the classes first."""
         theta = counts + self.prior
         theta[self.spammer] = theta[self.spammer].sum(axis=2, keepdims=True)
         theta /= theta.sum(axis=1, keepdims=True)
         return np.asarray(theta)
 
     def log_confusion_density(self, theta: F8) -> float:
-        """Dirichlet densities whose mode the M-step takes."""
+        """Return the log Dirichlet densities, whose mode the M-step takes."""
         return float((self.prior * np.log(theta)).sum())
 
 
 def best_strengths(counts: F8, margin: float) -> tuple[F8, npt.NDArray[np.bool_]]:
-    """Strength of each worker with the highest evidence, and whether it makes them a spammer."""
+    """Return the strength with the highest evidence for each worker, and whether the worker is a spammer."""
     n_workers, k, _ = counts.shape
     pooled = counts.sum(axis=2)  # worker, observed
     own = (pooled + 1) / (pooled.sum(axis=1, keepdims=True) + k)
-    # The mean row is read off the same counts: K - 1 numbers, charged as in the Bayesian information criterion.
+    # The mean row is estimated from the same counts: K - 1 numbers, penalised as in the Bayesian information criterion.
     charge = (k - 1) / 2 * np.log1p(pooled.sum(axis=1))
     free = log_rows(counts, np.ones((1, k, 1)), axis=1).sum(axis=1)
     best, strength = free.copy(), np.zeros(n_workers)

@@ -40,14 +40,24 @@ import numpy.typing as npt
 from .....em.kernels import Workspace, many_fits, stats_of
 from .....em.loop import Additive, plus
 from ...maths.leave_out import LeaveOutTables, Predictions, fit_mixture, posterior_of, predictions
-from ..base import Run, SpreadAggregator
-from ..needs import too_thin
-from ..spread import After, Judge, Judged, Learnt, Solution, Spread, Whole, clamped, judged
-from .committee import BRIEF, EARLY, MEMBERS, Committee, learn_of
+from ..base import PartitionedAggregator, Run
+from ..partitioned import (
+    FitState,
+    PartitionedVotes,
+    PartPosterior,
+    Predictor,
+    Solution,
+    SolutionPredictor,
+    TransformedPredictor,
+    apply_predictor,
+    clamped,
+)
+from ..requirements import too_sparse
+from .committee import BRIEF, EARLY, MEMBERS, Committee, learn_method
 from .confidence import DOUBT as LEAST_DOUBT
 from .confidence import shipped
 from .independence import EvidencePower, dispersion, tables_of
-from .pool import Pool, settled
+from .pool import Pool, tuned
 from .voices import GroupWeights, find_groups, voices
 
 if TYPE_CHECKING:
@@ -72,7 +82,7 @@ MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adaptive(SpreadAggregator):
+class Adaptive(PartitionedAggregator):
     """`copies` looks for groups of workers who repeat each other's labels and lets each group count once per task.
 
     >>> from crowdwise import Annotations
@@ -85,41 +95,41 @@ class Adaptive(SpreadAggregator):
     calibrates: ClassVar[bool] = True
     copies: bool = True
 
-    def learn(self, data: Spread, run: Run) -> Learnt:
+    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
         """Fit the methods, find copies and fit again without their weight, then weigh average and models."""
-        data = data.for_many()
+        data = data.for_many_fits()
         if not self._testable(data, run):
             return Committee(seed=self.seed).learn(data, run)
         with many_fits():
             # Copies call for all fits again, so on large data they are looked for by the cheapest.
             first = EARLY if len(data) * data.n_classes >= LARGE else MODEL
             model = self._learn(first, data, run)
-            groups = find_groups(data, model.judge, model.counts) if self.copies and data.n_workers > 2 else []
+            groups = find_groups(data, model.predictor, model.counts) if self.copies and data.n_workers > 2 else []
             if not groups:
                 return self._weigh(data, data, run, {first: model}, None, [])
             change = GroupWeights(voices(groups, data.n_workers))
-            return self._weigh(data, data.through(change), run, {}, change, groups)
+            return self._weigh(data, data.transformed(change), run, {}, change, groups)
 
-    def _learn(self, name: str, data: Spread, run: Run) -> Learnt:
+    def _learn(self, name: str, data: PartitionedVotes, run: Run) -> FitState:
         """A method's fit; on large data no method is run to convergence."""
         large = len(data) * data.n_classes >= LARGE
-        return learn_of(STAND_IN.get(name, name) if large else name, self.seed, data, run)
+        return learn_method(STAND_IN.get(name, name) if large else name, self.seed, data, run)
 
     @staticmethod
-    def _testable(data: Spread, run: Run) -> bool:
+    def _testable(data: PartitionedVotes, run: Run) -> bool:
         """Whether labels can be predicted from others; a prior goes to the committee's members that can use it."""
-        known = run.prior is not None and bool(run.prior.any())
-        return len(data) > 0 and data.n_classes > 1 and not data.single_label and not known and not too_thin(data)
+        has_prior = run.prior is not None and bool(run.prior.any())
+        return len(data) > 0 and data.n_classes > 1 and not data.single_label and not has_prior and not too_sparse(data)
 
     def _weigh(
         self,
-        data: Spread,
-        weighted: Spread,
+        data: PartitionedVotes,
+        weighted: PartitionedVotes,
         run: Run,
-        fits: dict[str, Learnt],
+        fits: dict[str, FitState],
         change: GroupWeights | None,
         groups: list[npt.NDArray[np.int64]],
-    ) -> Learnt:
+    ) -> FitState:
         """`weighted` are the data after `change`, `fits` those of the methods that need not be fitted again."""
 
         def fit(names: tuple[str, ...]) -> None:
@@ -133,7 +143,7 @@ class Adaptive(SpreadAggregator):
         models, scores = {}, {}
         for name in AVERAGED:
             own_counts = fits[name].counts  # those of the posterior: EM has made them
-            models[name], scores[name] = _leave_out(weighted, fits[name].judge, voice, step, own_counts)
+            models[name], scores[name] = _leave_out(weighted, fits[name].predictor, voice, step, own_counts)
         first = models[EARLY]
         test = _power(weighted, first, step)
         second = _leave_out(weighted, first, voice, step)[0]
@@ -142,16 +152,18 @@ class Adaptive(SpreadAggregator):
         if test.share < BELIEVED:
             fit(MEMBERS)
             members = dict.fromkeys(MEMBERS, 1 / len(MEMBERS))
-            robust = settled(weighted, Pool({m: fits[m].judge for m in (*MEMBERS, MODEL)}, members, MODEL))
-        judges = {name: learnt.judge for name, learnt in fits.items()}
-        judges |= {_left_out(name): models[name] for name in VOTING}
-        own: Judge = Mixed(robust, judges, _split(weights), second, test.share, doubt_of(data.n_classes))
-        judge: Judge = own if change is None else After(change, own)
-        tally = data.sum(partial(_tally, judge), plus)
+            robust = tuned(weighted, Pool({m: fits[m].predictor for m in (*MEMBERS, MODEL)}, members, MODEL))
+        predictors = {name: state.predictor for name, state in fits.items()}
+        predictors |= {_left_out(name): models[name] for name in VOTING}
+        own: Predictor = AdaptiveMixture(
+            robust, predictors, _split(weights), second, test.share, doubt_of(data.n_classes)
+        )
+        predictor: Predictor = own if change is None else TransformedPredictor(change, own)
+        tally = data.sum(partial(_tally, predictor), plus)
         tables = LeaveOutTables.of(tally.counts, tally.model)
         total, open_tasks = tally.top.tolist()
         extra: dict[str, Any] = {
-            "independence": {**test.to_dict(), **dispersion(weighted, fits[MODEL].judge, models[MODEL].tables)},
+            "independence": {**test.to_dict(), **dispersion(weighted, fits[MODEL].predictor, models[MODEL].tables)},
             "copying": [data.workers.gather(group).to_list() for group in groups],
             "weight": weights,
             "unsettled": [name for name in (MODEL, "one_coin") if not fits[name].converged],
@@ -159,9 +171,9 @@ class Adaptive(SpreadAggregator):
         if open_tasks:
             mean, low, high = shipped().expected(float(total / open_tasks))
             extra["expected_accuracy"] = {"mean": mean, "low": low, "high": high, "level": 0.9}
-        return Learnt(
-            judge=judge,
-            views=2,
+        return FitState(
+            predictor=predictor,
+            n_worker_posteriors=2,
             class_prior=tally.mass / data.n_tasks,
             confusion=tables.confusion(second.mixture),
             counts=np.ascontiguousarray(tally.counts.transpose(0, 2, 1)),
@@ -172,51 +184,51 @@ class Adaptive(SpreadAggregator):
 
 def fit_tests(votes: Annotations, result: Result | None = None) -> dict[str, float | None]:
     """The tests of independence of votes as they are; a result of MODEL without gold need not be fitted again."""
-    data = Spread.of(votes, None).for_many()
+    data = PartitionedVotes.of(votes, None).for_many_fits()
     if not Adaptive._testable(data, Run()):
         return {**EvidencePower.unknown().to_dict(), "dispersion": None, "low_share": None}
     with many_fits():
-        early, step = learn_of(EARLY, 0, data, Run()), _step(data)
-        power = _power(data, _leave_out(data, early.judge, None, step, early.counts)[0], step)
+        early, step = learn_method(EARLY, 0, data, Run()), _step(data)
+        power = _power(data, _leave_out(data, early.predictor, None, step, early.counts)[0], step)
         if result is not None and result.method == MODEL and result.gold is None:
-            judge: Judge = Whole(Solution(result.posterior, result.class_prior))
+            predictor: Predictor = SolutionPredictor(Solution(result.posterior, result.class_prior))
         else:
-            judge = Adaptive()._learn(MODEL, data, Run()).judge
-        return {**power.to_dict(), **dispersion(data, judge, tables_of(data, judge))}
+            predictor = Adaptive()._learn(MODEL, data, Run()).predictor
+        return {**power.to_dict(), **dispersion(data, predictor, tables_of(data, predictor))}
 
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
     """Posterior under confusion matrices that leave each label out, made from the posterior of `base`."""
 
-    base: Judge
+    base: Predictor
     tables: LeaveOutTables
     mixture: F8
     voice: I4 | None
 
-    def __call__(self, space: Workspace) -> Judged:
+    def __call__(self, space: Workspace) -> PartPosterior:
         """Of a part's tasks."""
-        q = judged(self.base, space, keep=True).posterior
-        return Judged(posterior_of(space, q, self.tables, self.mixture, self.voice))
+        q = apply_predictor(self.base, space, keep=True).posterior
+        return PartPosterior(posterior_of(space, q, self.tables, self.mixture, self.voice))
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
+class AdaptiveMixture:
     """The robust average (None where the models are believed) and the models' average, weighed by `share`."""
 
     robust: Pool | None
-    judges: dict[str, Judge]
+    predictors: dict[str, Predictor]
     weights: dict[str, float]
     model: LeaveOneOut
     share: float
     doubt: float
 
-    def __call__(self, space: Workspace) -> Judged:
+    def __call__(self, space: Workspace) -> PartPosterior:
         """The posterior of a part; workers are judged by the model, with `hierarchical_early` as the other view."""
         needed = [name for name, weight in self.weights.items() if weight > 0]
-        needed = [*dict.fromkeys([*needed, EARLY, *([] if self.robust is None else self.robust.judges)])]
-        posteriors = {name: judged(self.judges[name], space).posterior for name in needed}
-        model = judged(self.model, space).posterior
+        needed = [*dict.fromkeys([*needed, EARLY, *([] if self.robust is None else self.robust.predictors)])]
+        posteriors = {name: apply_predictor(self.predictors[name], space).posterior for name in needed}
+        model = apply_predictor(self.model, space).posterior
         posterior = model.copy()
         for name, weight in self.weights.items():
             if weight > 0:
@@ -226,7 +238,7 @@ class Mixed:
         if self.robust is not None:
             posterior *= self.share
             posterior += (1 - self.share) * self.robust.average(space, posteriors)
-        return Judged(clamped(space, posterior), views=(model, posteriors[EARLY]))
+        return PartPosterior(clamped(space, posterior), worker_posteriors=(model, posteriors[EARLY]))
 
 
 @dataclass(frozen=True)
@@ -241,7 +253,7 @@ class Tally(Additive):
 
 
 def _leave_out(
-    data: Spread, base: Judge, voice: I4 | None, step: int, counts: F8 | None = None
+    data: PartitionedVotes, base: Predictor, voice: I4 | None, step: int, counts: F8 | None = None
 ) -> tuple[LeaveOneOut, float]:
     """The leave-one-out model from a posterior, and the log-likelihood of the labels that choose its shrinkage.
     counts[worker, true, observed] are the posterior's, where they are there already."""
@@ -250,12 +262,12 @@ def _leave_out(
     return LeaveOneOut(base, tables, fit_mixture(sums.scores), voice), sums.best
 
 
-def _step(data: Spread) -> int:
+def _step(data: PartitionedVotes) -> int:
     """Of so many tasks the tests look at one."""
     return int(np.ceil(len(data) * data.n_classes / MOST_CELLS))
 
 
-def _power(data: Spread, model: LeaveOneOut, step: int) -> EvidencePower:
+def _power(data: PartitionedVotes, model: LeaveOneOut, step: int) -> EvidencePower:
     return EvidencePower.of(data.sum(partial(_test, model, step), plus), data.n_tasks / step)
 
 
@@ -283,18 +295,20 @@ def _split(weights: dict[str, float]) -> dict[str, float]:
     return shares | {_left_out(name): weights[name] ** 2 for name in VOTING}
 
 
-def _predict(judge: Judge, tables: LeaveOutTables, voice: I4 | None, step: int, space: Workspace) -> Predictions:
-    return predictions(space, judged(judge, space, keep=True).posterior, tables, None, voice, step=step)
+def _predict(
+    predictor: Predictor, tables: LeaveOutTables, voice: I4 | None, step: int, space: Workspace
+) -> Predictions:
+    return predictions(space, apply_predictor(predictor, space, keep=True).posterior, tables, None, voice, step=step)
 
 
 def _test(model: LeaveOneOut, step: int, space: Workspace) -> Predictions:
-    q = judged(model.base, space, keep=True).posterior
+    q = apply_predictor(model.base, space, keep=True).posterior
     return predictions(space, q, model.tables, model.mixture, model.voice, step=step, all_powers=True)
 
 
-def _tally(judge: Judge, space: Workspace) -> Tally:
-    estimate = judged(judge, space, keep=True)
+def _tally(predictor: Predictor, space: Workspace) -> Tally:
+    estimate = apply_predictor(predictor, space, keep=True)
     top = estimate.posterior.max(axis=1)
     top = top if space.gold is None else top[space.gold >= estimate.posterior.shape[1]]
-    model = stats_of(space, estimate.views[0])
+    model = stats_of(space, estimate.worker_posteriors[0])
     return Tally(estimate.posterior.sum(axis=0), np.array([top.sum(), len(top)]), model.counts, model.mass)

@@ -30,9 +30,9 @@ from ...annotations import Annotations
 from ..base import Aggregator, Run
 from ..gold import Gold
 from ..held_out import HeldOut, held_out, splits, upheld
-from ..needs import too_thin, worthwhile
-from ..spread import Solution
-from .committee import ask, can, plain_name, variant
+from ..partitioned import Solution
+from ..requirements import affordable, too_sparse
+from .committee import method_can, plain_name, solve_method, variant
 
 # From the simplest to the one that assumes least.
 CANDIDATES = ("one_coin_even", "mace", "hierarchical", "dawid_skene")
@@ -69,38 +69,42 @@ class Auto(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Score the candidates, take the preferred one that upholds the majorities, and say why."""
-        candidates = worthwhile(self._able(run), annotations, plain_name)
-        quiet = Run(run.n_shards, prior=run.prior)
-        if too_thin(annotations) or not splits(annotations, folds=self.folds, enough=1):
-            only, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
-            if too_thin(annotations):
-                only, why = candidates[0], "confusion matrices would be far larger than the data"
-            found = ask(only, self.seed, gold, run, annotations)
-            return _chosen(found, only, [], f"{only}, because {why}")
+        candidates = affordable(self._eligible_candidates(run), annotations, plain_name)
+        silent_run = Run(run.n_shards, prior=run.prior)
+        if too_sparse(annotations) or not splits(annotations, folds=self.folds, enough=1):
+            fallback, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
+            if too_sparse(annotations):
+                fallback, why = candidates[0], "confusion matrices would be far larger than the data"
+            solution = solve_method(fallback, self.seed, gold, run, annotations)
+            return _chosen(solution, fallback, [], f"{fallback}, because {why}")
         scores = {
-            name: held_out(partial(ask, name, self.seed, gold, quiet), annotations, folds=self.folds, seed=self.seed)
+            name: held_out(
+                partial(solve_method, name, self.seed, gold, silent_run), annotations, folds=self.folds, seed=self.seed
+            )
             for name in candidates
         }
         best = max(scores, key=lambda name: scores[name].score)
-        passed: dict[str, float] = {}
+        upheld_shares: dict[str, float] = {}
         fits: dict[str, Solution] = {}
         for name in _preferred(scores, best):
-            fits[name] = ask(name, self.seed, gold, run, annotations)
+            fits[name] = solve_method(name, self.seed, gold, run, annotations)
             # Rounded, so that equal shares stay equal when classes change places.
-            passed[name] = round(upheld(annotations, fits[name].posterior), 9)
-            if passed[name] >= 1 - self.overturn:
+            upheld_shares[name] = round(upheld(annotations, fits[name].posterior), 9)
+            if upheld_shares[name] >= 1 - self.overturn:
                 break
         else:
-            name = max(passed, key=passed.__getitem__)
-        return _chosen(fits[name], name, _table(scores, passed), _reason(name, best, scores, list(passed)))
+            name = max(upheld_shares, key=upheld_shares.__getitem__)
+        return _chosen(
+            fits[name], name, _table(scores, upheld_shares), _reason(name, best, scores, list(upheld_shares))
+        )
 
-    def _able(self, run: Run) -> list[str]:
+    def _eligible_candidates(self, run: Run) -> list[str]:
         """The candidates; with a prior only those that can use it."""
-        told = run.prior is not None and bool(run.prior.any())
-        able = [name for name in self.candidates if not told or can(name, "prior")]
-        if not able:
+        has_prior = run.prior is not None and bool(run.prior.any())
+        candidates = [name for name in self.candidates if not has_prior or method_can(name, "prior")]
+        if not candidates:
             raise ParameterError(f"none of the candidates can use prior=, got {', '.join(self.candidates)}")
-        return able
+        return candidates
 
 
 def _preferred(scores: dict[str, HeldOut], best: str) -> list[str]:
@@ -108,8 +112,8 @@ def _preferred(scores: dict[str, HeldOut], best: str) -> list[str]:
 
     Both are scored on the same annotations, so that the lead is far surer than either score.
     """
-    near = [name for name in scores if _level(scores, best, name)]
-    return near + sorted((name for name in scores if name not in near), key=lambda name: -scores[name].score)
+    close = [name for name in scores if _level(scores, best, name)]
+    return close + sorted((name for name in scores if name not in close), key=lambda name: -scores[name].score)
 
 
 def _level(scores: dict[str, HeldOut], best: str, name: str) -> bool:
@@ -117,14 +121,14 @@ def _level(scores: dict[str, HeldOut], best: str, name: str) -> bool:
     return lead <= error + 1e-9
 
 
-def _chosen(found: Solution, name: str, scores: list[dict[str, Any]], reason: str) -> Solution:
-    return replace(found, extra={**found.extra, "chosen": name, "scores": scores, "reason": reason})
+def _chosen(solution: Solution, name: str, scores: list[dict[str, Any]], reason: str) -> Solution:
+    return replace(solution, extra={**solution.extra, "chosen": name, "scores": scores, "reason": reason})
 
 
-def _table(scores: dict[str, HeldOut], passed: dict[str, float]) -> list[dict[str, Any]]:
+def _table(scores: dict[str, HeldOut], upheld_shares: dict[str, float]) -> list[dict[str, Any]]:
     """One row a candidate; `upheld` is known of those that were fitted on all annotations."""
     return [
-        {"method": name, "score": s.score, "standard_error": s.standard_error, "upheld": passed.get(name)}
+        {"method": name, "score": s.score, "standard_error": s.standard_error, "upheld": upheld_shares.get(name)}
         for name, s in scores.items()
     ]
 

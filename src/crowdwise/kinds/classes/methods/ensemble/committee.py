@@ -18,17 +18,17 @@ import numpy.typing as npt
 from .....core import method_registry as registry
 from .....core.errors import ParameterError
 from .....core.params import MethodName, MethodNames, NonNegative, Share
-from .....core.result import Course
+from .....core.result import FitTrace
 from .....em.kernels import Workspace, many_fits, stats_of
 from .....em.loop import plus
 from .....em.sources import Known
 from ...annotations import Annotations
-from ..base import Aggregator, Run, SpreadAggregator
+from ..base import Aggregator, PartitionedAggregator, Run
 from ..gold import Gold
 from ..held_out import held_out, shrunk, splits
-from ..needs import too_thin, worthwhile
-from ..spread import Judge, Learnt, Solution, Spread, Whole, with_rows
-from .pool import Pool, expectation, settled
+from ..partitioned import FitState, PartitionedVotes, Predictor, Solution, SolutionPredictor, with_columns
+from ..requirements import affordable, too_sparse
+from .pool import Pool, expectation, tuned
 
 F8 = npt.NDArray[np.float64]
 # A label that was thought impossible.
@@ -36,45 +36,45 @@ LEAST = 1e-12
 
 
 @dataclass(frozen=True)
-class Without:
+class TrainingRows:
     """A change of parts: without the rows of the fold that is held out."""
 
     seed: int
 
-    def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:
+    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
         """The rows that are kept."""
-        return self.parted(part)[0], known
+        return self.parted(part)[0], gold
 
     def parted(self, part: Annotations) -> tuple[Annotations, Annotations]:
         """The rows that are kept, and those that are held out; every task keeps a label."""
-        part = with_rows(part)
-        found = splits(part, seed=self.seed, enough=1)
-        nothing = np.empty(0, dtype=np.int64)
-        kept, out = found[0] if found else (np.arange(len(part)), nothing)
-        return part.take(kept), part.take(out)
+        part = with_columns(part)
+        folds = splits(part, seed=self.seed, enough=1)
+        empty = np.empty(0, dtype=np.int64)
+        train, test = folds[0] if folds else (np.arange(len(part)), empty)
+        return part.take(train), part.take(test)
 
 
-def predicted(learn: Callable[[Spread], Learnt], data: Spread, seed: int) -> tuple[float, float]:
+def predicted(learn: Callable[[PartitionedVotes], FitState], data: PartitionedVotes, seed: int) -> tuple[float, float]:
     """Mean log-likelihood of the held-out labels under what a method learns from the others, and their weight."""
-    change = Without(seed)
-    kept = data.through(change)
-    judge = learn(kept).judge
-    reading = shrunk(kept.sum(partial(_counts, judge), plus))
-    total, weight = data.sum(partial(_scored, judge, change, reading), plus)
+    training_rows = TrainingRows(seed)
+    train = data.transformed(training_rows)
+    predictor = learn(train).predictor
+    confusion = shrunk(train.sum(partial(_counts, predictor), plus))
+    total, weight = data.sum(partial(_scored, predictor, training_rows, confusion), plus)
     return float(total / weight) if weight else 0.0, float(weight)
 
 
-def _counts(judge: Judge, space: Workspace) -> F8:
-    return stats_of(space, judge(space).posterior).counts
+def _counts(predictor: Predictor, space: Workspace) -> F8:
+    return stats_of(space, predictor(space).posterior).counts
 
 
-def _scored(judge: Judge, change: Without, reading: F8, space: Workspace) -> F8:
+def _scored(predictor: Predictor, training_rows: TrainingRows, confusion: F8, space: Workspace) -> F8:
     """The summed log-likelihood of a part's held-out labels, and their weight."""
-    kept, out = change.parted(cast(Annotations, space.shard))
-    posterior = judge(Workspace.of(kept, space.gold, space.compiled, space.first)).posterior
-    told = np.einsum("rk,rk->r", posterior[out.task], reading[out.worker, out.label])
-    weight = np.ones(len(out)) if out.weight is None else out.weight
-    return np.array([weight @ np.log(np.maximum(told, LEAST)), weight.sum()])
+    train, test = training_rows.parted(cast(Annotations, space.shard))
+    posterior = predictor(Workspace.of(train, space.gold, space.compiled, space.first)).posterior
+    likelihood = np.einsum("rk,rk->r", posterior[test.task], confusion[test.worker, test.label])
+    weight = np.ones(len(test)) if test.weight is None else test.weight
+    return np.array([weight @ np.log(np.maximum(likelihood, LEAST)), weight.sum()])
 
 
 EVEN = "_even"
@@ -98,7 +98,7 @@ SHARE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Committee(SpreadAggregator):
+class Committee(PartitionedAggregator):
     """Committee: the average of a few methods that fail in different ways, with confidence learnt over many crowds.
 
         pool      = (1 - lean) · mean over members of posterior_m + lean · posterior of `model`
@@ -154,125 +154,135 @@ class Committee(SpreadAggregator):
         for member in (*self.members, self.model):
             variant(member, self.seed)
 
-    def learn(self, data: Spread, run: Run) -> Learnt:
+    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
         """Ask every member and the model, average, and let the best of them speak of the workers."""
-        data = data.for_many()
-        seated = worthwhile(self._seated(data, run), data, plain_name)
+        data = data.for_many_fits()
+        members = affordable(self._eligible_members(data, run), data, plain_name)
         with many_fits():
-            weight = self._weights(seated, data, run)
-            asked = seated if too_thin(data) else dict.fromkeys((*seated, self.model))
-            found = {m: learn_of(m, self.seed, data, run) for m in asked}
+            weight = self._weights(members, data, run)
+            names = members if too_sparse(data) else dict.fromkeys((*members, self.model))
+            states = {m: learn_method(m, self.seed, data, run) for m in names}
         pool = Pool(
-            {m: one.judge for m, one in found.items()},
+            {m: state.predictor for m, state in states.items()},
             weight,
-            self.model if self.model in found else None,
+            self.model if self.model in states else None,
             doubt=None if self.calibrated else self.doubt,
         )
-        pool = settled(data, pool)
+        pool = tuned(data, pool)
         tally = pool.tallied(data)
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
-        agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(found, tally.agrees, strict=True)}
+        agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(states, tally.agrees, strict=True)}
         # The average is softer than any member, so workers judged by it would look worse than they are. One member
         # speaks of them (neither the early nor the tempered one, for whom all are more alike than they are); how far
         # early matrices would judge them otherwise goes into the intervals.
-        able = [m for m in found if found[m].confusion is not None and m not in (EARLY, TEMPERED)]
-        speaker = max(able, key=agrees.__getitem__, default=None)
-        spoken = None if speaker is None else found[speaker]
-        views = [m for m, one in found.items() if one.confusion is not None and m in (speaker, EARLY)]
-        pool = replace(pool, views=tuple(m for m in dict.fromkeys((speaker, *views)) if m is not None))
-        return Learnt(
-            judge=pool,
-            views=len(pool.views),
+        candidates = [m for m in states if states[m].confusion is not None and m not in (EARLY, TEMPERED)]
+        speaker = max(candidates, key=agrees.__getitem__, default=None)
+        worker_state = None if speaker is None else states[speaker]
+        worker_members = [m for m, state in states.items() if state.confusion is not None and m in (speaker, EARLY)]
+        pool = replace(
+            pool, worker_members=tuple(m for m in dict.fromkeys((speaker, *worker_members)) if m is not None)
+        )
+        return FitState(
+            predictor=pool,
+            n_worker_posteriors=len(pool.worker_members),
             class_prior=tally.mass / data.n_tasks,
-            confusion=None if spoken is None else free_confusion(str(speaker), spoken),
-            counts=None if spoken is None else spoken.counts,
-            n_iter=sum(one.n_iter for one in found.values()),
+            confusion=None if worker_state is None else free_confusion(str(speaker), worker_state),
+            counts=None if worker_state is None else worker_state.counts,
+            n_iter=sum(state.n_iter for state in states.values()),
             extra={
                 "weight": weight,
                 "lean": pool.lean,
                 "skill": pool.skill,
                 "agreement": agrees,
                 "speaker": speaker,
-                "unsettled": [m for m, one in found.items() if not one.converged and m not in VARIANTS],
+                "unsettled": [m for m, state in states.items() if not state.converged and m not in VARIANTS],
                 **(expectation(tally) if self.calibrated else {}),
             },
         )
 
-    def _seated(self, data: Spread, run: Run) -> list[str]:
+    def _eligible_members(self, data: PartitionedVotes, run: Run) -> list[str]:
         """Who sits: with one label per task those who keep it, with a prior those who can use it."""
         if run.prior is not None and run.prior.any():
-            seated = [m for m in self.members if can(m, "prior")]
-            if not seated:
+            members = [m for m in self.members if method_can(m, "prior")]
+            if not members:
                 raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
-            return seated
-        if data.single_label and not data.told:
-            return [m for m in self.members if can(m, "single")] or ["majority_vote"]
+            return members
+        if data.single_label and not data.has_gold:
+            return [m for m in self.members if method_can(m, "single")] or ["majority_vote"]
         return list(self.members)
 
-    def _weights(self, seated: list[str], data: Spread, run: Run) -> dict[str, float]:
+    def _weights(self, members: list[str], data: PartitionedVotes, run: Run) -> dict[str, float]:
         """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
-        score, heard = np.zeros(len(seated)), 0.0
-        if self.evidence > 0 and len(seated) > 1 and not too_thin(data):
-            score, heard = self._scores(seated, data, run)
-        weight = np.exp(min(self.evidence, SHARE * heard) * (score - score.max()))
-        return dict(zip(seated, (weight / weight.sum()).tolist(), strict=True))
+        score, n_held_out = np.zeros(len(members)), 0.0
+        if self.evidence > 0 and len(members) > 1 and not too_sparse(data):
+            score, n_held_out = self._scores(members, data, run)
+        weight = np.exp(min(self.evidence, SHARE * n_held_out) * (score - score.max()))
+        return dict(zip(members, (weight / weight.sum()).tolist(), strict=True))
 
-    def _scores(self, seated: list[str], data: Spread, run: Run) -> tuple[F8, float]:
+    def _scores(self, members: list[str], data: PartitionedVotes, run: Run) -> tuple[F8, float]:
         """Mean log-likelihood of the held-out labels by each member, and how many there are."""
-        if data.whole is None:
-            told = [predicted(partial(learn_of, m, self.seed, run=run), data, self.seed) for m in seated]
-            return np.array([score for score, _ in told]), told[0][1]
-        votes, gold = data.whole
+        if data.in_memory is None:
+            predictions = [predicted(partial(learn_method, m, self.seed, run=run), data, self.seed) for m in members]
+            return np.array([score for score, _ in predictions]), predictions[0][1]
+        votes, gold = data.in_memory
         if not splits(votes, enough=1):
-            return np.zeros(len(seated)), 0.0
-        found = [held_out(partial(ask, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in seated]
-        return np.array([f.score for f in found]), float(found[0].weight.sum())
+            return np.zeros(len(members)), 0.0
+        scores = [
+            held_out(partial(solve_method, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in members
+        ]
+        return np.array([score.score for score in scores]), float(scores[0].weight.sum())
 
 
-def free_confusion(name: str, learnt: Learnt) -> F8 | None:
+def free_confusion(name: str, state: FitState) -> F8 | None:
     """confusion[worker, true, observed] that can represent the method's expected counts."""
-    if plain_name(name) == FREE_ROWS or learnt.counts is None:
-        return learnt.confusion
+    if plain_name(name) == FREE_ROWS or state.counts is None:
+        return state.confusion
     # One M-step: the expected counts, shrunk to the crowd's confusion matrix.
-    return np.ascontiguousarray(shrunk(learnt.counts.transpose(0, 2, 1)).transpose(0, 2, 1))
+    return np.ascontiguousarray(shrunk(state.counts.transpose(0, 2, 1)).transpose(0, 2, 1))
 
 
 def variant(name: str, seed: int) -> Aggregator:
     """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
     if name in VARIANTS:
         plain, params = VARIANTS[name]
-        known: Aggregator = registry.method(plain, seed=seed, **params)
-        return known
+        named: Aggregator = registry.method(plain, seed=seed, **params)
+        return named
     plain = name.removesuffix(EVEN)
     if "gold" in registry.card(plain).needs:
         raise ParameterError(f"{name} needs gold labels and cannot be asked here")
-    more: dict[str, Any] = {"seed": seed}
+    parameters: dict[str, Any] = {"seed": seed}
     if name != plain:
         if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
             raise ParameterError(f"{plain} has no class prior that could be made even, got {name!r}")
-        more["prior_class"] = EVEN_PRIOR
-    found: Aggregator = registry.method(plain, **more)
-    return found
+        parameters["prior_class"] = EVEN_PRIOR
+    method: Aggregator = registry.method(plain, **parameters)
+    return method
 
 
-def learn_of(name: str, seed: int, data: Spread, run: Run) -> Learnt:
+def learn_method(name: str, seed: int, data: PartitionedVotes, run: Run) -> FitState:
     """What a method or variant learns; one that cannot work in parts gets all votes at once."""
-    own, run = variant(name, seed), run if can(name, "prior") else replace(run, prior=None)
-    if isinstance(own, SpreadAggregator):
-        return own.learn(data, run)
-    found = own.answer(*data.at_once(name), run)
-    course = {each.name: getattr(found, each.name) for each in fields(Course)}
-    return Learnt(
-        judge=Whole(found), class_prior=found.class_prior, confusion=found.confusion, counts=found.counts, **course
+    method, run = variant(name, seed), run if method_can(name, "prior") else replace(run, prior=None)
+    if isinstance(method, PartitionedAggregator):
+        return method.learn(data, run)
+    solution = method.fit_solution(*data.require_in_memory(name), run)
+    trace = {column.name: getattr(solution, column.name) for column in fields(FitTrace)}
+    return FitState(
+        predictor=SolutionPredictor(solution),
+        class_prior=solution.class_prior,
+        confusion=solution.confusion,
+        counts=solution.counts,
+        **trace,
     )
 
 
-def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
+def solve_method(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
     """What a method or variant says; of the prior it hears where it can use one."""
-    return variant(name, seed).answer(annotations, gold, run if can(name, "prior") else replace(run, prior=None))
+    return variant(name, seed).fit_solution(
+        annotations, gold, run if method_can(name, "prior") else replace(run, prior=None)
+    )
 
 
-def can(name: str, ability: str) -> bool:
+def method_can(name: str, ability: str) -> bool:
     """Whether a method's card, or that of the method that it is a variant of, claims an ability."""
     return ability in registry.card(plain_name(name)).can
 

@@ -23,7 +23,7 @@ from .....core.result import Result
 from ...annotations import Annotations
 from ..base import Aggregator, Run
 from ..gold import Gold
-from ..spread import Solution
+from ..partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -57,12 +57,12 @@ def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
     probs = whole_rows(check_probs(annotations, pred_probs))
     first = weigh(annotations, probs[None], majority(annotations, probs))
     last = weigh(annotations, probs[None], best_quality(first.posterior, annotations, probs))
-    found = Solution(
+    solution = Solution(
         last.posterior,
         last.posterior.mean(axis=0),
         extra={"model_weight": float(last.model_weights[0]), "worker_weight": last.worker_weight},
     )
-    return _Crowdlab()._result(annotations, None, found)
+    return _Crowdlab()._result(annotations, None, solution)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class _Crowdlab(Aggregator):
     name: ClassVar[str] = "crowdlab"
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        raise NotImplementedError("crowdlab needs a classifier's probabilities; call crowdwise.crowdlab")
+        raise NotImplementedError("crowdlab needs a classifier's probabilities; call crowdwise.classes.crowdlab")
 
 
 def check_probs(annotations: Annotations, pred_probs: Any) -> F8:
@@ -114,11 +114,11 @@ def majority(annotations: Annotations, probs: F8 | None) -> I8:
     if probs is not None:
         _narrow(tied, several, probs[several])
     _narrow(tied, several, np.broadcast_to(-votes.sum(axis=0), (len(several), votes.shape[1])))
-    still = several[tied[several].sum(axis=1) > 1]
-    if len(still):
+    unresolved = several[tied[several].sum(axis=1) > 1]
+    if len(unresolved):
         clear = np.ones(len(votes), dtype=bool)
         clear[several] = False
-        _narrow(tied, still, _backing(annotations, votes.argmax(axis=1), clear)[still])
+        _narrow(tied, unresolved, _backing(annotations, votes.argmax(axis=1), clear)[unresolved])
     return np.asarray(tied.argmax(axis=1))
 
 
@@ -157,8 +157,8 @@ def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
         raise DataError("crowdlab needs tasks with two labels or more; here nobody's agreement can be known")
     right = annotations.label == consensus[annotations.task]
     agreement = mean_by(annotations.task, right, annotations.n_tasks)
-    sure = float(agreement[several].mean())  # P
-    unsure = (1 - sure) / max(k - 1, 1)
+    p_agree = float(agreement[several].mean())  # P
+    p_other = (1 - p_agree) / max(k - 1, 1)
     chosen = consensus[several]
     commonest = int(np.bincount(chosen, minlength=k).argmax())
     error = max(float((chosen != commonest).mean()), LOW)
@@ -167,10 +167,12 @@ def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
     models = np.maximum(1 - model_error / error, LOW) * float(np.sqrt(n[n > 0].mean()))
     w = worker[annotations.worker]
     cell = annotations.task.astype(np.int64) * k + annotations.label
-    heard = np.bincount(annotations.task, weights=w, minlength=annotations.n_tasks)[:, None]
-    said = np.bincount(cell, weights=w, minlength=annotations.n_tasks * k).reshape(-1, k)
-    guessed = np.tensordot(models, probs, axes=1)
-    posterior = (guessed + unsure * heard + (sure - unsure) * said) / (heard + models.sum())
+    total_weight = np.bincount(annotations.task, weights=w, minlength=annotations.n_tasks)[:, None]
+    class_weight = np.bincount(cell, weights=w, minlength=annotations.n_tasks * k).reshape(-1, k)
+    model_score = np.tensordot(models, probs, axes=1)
+    posterior = (model_score + p_other * total_weight + (p_agree - p_other) * class_weight) / (
+        total_weight + models.sum()
+    )
     return Weighing(posterior, agreement, models, worker)
 
 
@@ -180,9 +182,9 @@ def worker_agreement(annotations: Annotations) -> F8:
     same = annotations.votes[annotations.task, annotations.label] - 1
     total = np.bincount(annotations.worker, weights=others, minlength=annotations.n_workers)
     hits = np.bincount(annotations.worker, weights=same, minlength=annotations.n_workers)
-    met = total > 0
-    share = hits / np.where(met, total, 1.0)
-    return np.where(met, share, share[met].mean() if met.any() else 0.0)
+    has_others = total > 0
+    share = hits / np.where(has_others, total, 1.0)
+    return np.where(has_others, share, share[has_others].mean() if has_others.any() else 0.0)
 
 
 def mean_by(codes: npt.NDArray[Any], values: npt.NDArray[Any], size: int) -> F8:

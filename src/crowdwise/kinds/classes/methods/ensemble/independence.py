@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,11 @@ from scipy.interpolate import CubicSpline
 from .....em.kernels import Stats, Workspace, stats_of
 from .....em.loop import Additive, plus
 from ...maths.leave_out import POWERS, LeaveOutTables, Predictions
-from ..spread import Judge, Spread, judged, mean_posterior
-
-if TYPE_CHECKING:
-    pass
+from ..partitioned import PartitionedVotes, Predictor, apply_predictor, mean_posterior
 
 F8 = npt.NDArray[np.float64]
 
-# The evidence power from which the models are believed, and the width of the step around it (in log b).
+# The evidence power from which the models are used, and the width of the step around it (in log b).
 POWER, WIDTH = 0.7, 0.05
 # Mean and spread of log b over real crowds.
 TYPICAL, SPREAD = 0.4, 0.5
@@ -36,8 +32,14 @@ _GRID = np.linspace(np.log(POWERS[0]), np.log(POWERS[-1]), 97)
 
 @dataclass(frozen=True)
 class EvidencePower:
-    """The power at which the other labels of a task best predict a label, with a 90 % interval (None: no task has two
-    labels); `share` is the probability that it is above POWER, smoothed by WIDTH: how far the models are believed."""
+    """The power at which the other labels of a task best predict a label.
+
+    Attributes:
+        power: The power; None if no task has two labels.
+        low: Lower end of its 90 % interval.
+        high: Upper end of its 90 % interval.
+        share: Probability that it is above POWER, smoothed by WIDTH: the weight of the models.
+    """
 
     power: float | None
     low: float
@@ -46,7 +48,7 @@ class EvidencePower:
 
     @classmethod
     def of(cls, test: Predictions, n_tasks: float) -> EvidencePower:
-        """From the likelihood of left-out labels; labels of one task are not independent, so it is flattened."""
+        """Estimate the power from the likelihood of left-out labels, tempered as labels of a task are dependent."""
         weight = float(test.weight[0])
         if not weight:
             return cls.unknown()
@@ -60,25 +62,25 @@ class EvidencePower:
 
     @classmethod
     def unknown(cls) -> EvidencePower:
-        """Where no task has two labels."""
+        """Return the estimate where no task has two labels."""
         return cls(None, float(POWERS[0]), float(POWERS[-1]), 0.0)
 
     def to_dict(self) -> dict[str, float | None]:
-        """For JSON."""
+        """Return the fields for JSON."""
         return {"power": self.power, "low": self.low, "high": self.high, "share": self.share}
 
 
-def expected_counts(judge: Judge, space: Workspace) -> Stats:
-    """Expected counts of a judge's posterior of a part."""
-    return stats_of(space, judged(judge, space, keep=True).posterior)
+def expected_counts(predictor: Predictor, space: Workspace) -> Stats:
+    """Return the expected counts under a predictor's posterior of a part."""
+    return stats_of(space, apply_predictor(predictor, space, keep=True).posterior)
 
 
-def tables_of(data: Spread, judge: Judge, counts: F8 | None = None) -> LeaveOutTables:
-    """The tables of a judge's posterior, from its counts[worker, true, observed] where they are there already."""
+def tables_of(data: PartitionedVotes, predictor: Predictor, counts: F8 | None = None) -> LeaveOutTables:
+    """Return the tables of a predictor's posterior, from counts[worker, true, observed] where they are available."""
     if counts is None:
-        stats = data.sum(partial(expected_counts, judge), plus)
+        stats = data.sum(partial(expected_counts, predictor), plus)
         return LeaveOutTables.of(stats.counts, stats.mass)
-    return LeaveOutTables.of(counts.transpose(0, 2, 1), mean_posterior(data, judge) * data.n_tasks)
+    return LeaveOutTables.of(counts.transpose(0, 2, 1), mean_posterior(data, predictor) * data.n_tasks)
 
 
 @dataclass(frozen=True)
@@ -88,21 +90,21 @@ class _Residuals(Additive):
     z: F8
 
 
-def dispersion(data: Spread, judge: Judge, tables: LeaveOutTables) -> dict[str, float | None]:
+def dispersion(data: PartitionedVotes, predictor: Predictor, tables: LeaveOutTables) -> dict[str, float | None]:
     """Overdispersion of the tasks' numbers of right labels (log mean z², about 0 where errors are independent given the
     class), and the share of tasks with far fewer right labels than expected; None where tasks are too few.
 
     `tables` are those of the posterior of `judge`.
     """
-    squares, low, tasks = data.sum(partial(_residuals, judge, tables.hits, tables.n), plus).z.tolist()
+    squares, low, tasks = data.sum(partial(_residuals, predictor, tables.hits, tables.n), plus).z.tolist()
     if tasks < FEWEST:
         return {"dispersion": None, "low_share": None}
     return {"dispersion": float(np.log(np.clip(squares / tasks, 0.05, 20.0))), "low_share": low / tasks}
 
 
-def _residuals(judge: Judge, hits: F8, n: F8, space: Workspace) -> _Residuals:
+def _residuals(predictor: Predictor, hits: F8, n: F8, space: Workspace) -> _Residuals:
     rows = space.shard
-    posterior = judged(judge, space, keep=True).posterior
+    posterior = apply_predictor(predictor, space, keep=True).posterior
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     hit = posterior[rows.task, rows.label]
     mean = float(hits.sum() / max(float(n.sum()), 1e-12))

@@ -1,4 +1,4 @@
-"""The average of what several methods have learnt, made part by part; what concerns all tasks is a sum over parts."""
+"""The average of several methods' posteriors, computed part by part."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .....em.kernels import Workspace
 from .....em.loop import Additive, plus
 from .....stats.logspace import shares
 from .....stats.ties import tie_shares, winners
-from ..spread import Judge, Judged, Spread, clamped, judged
+from ..partitioned import PartitionedVotes, PartPosterior, Predictor, apply_predictor, clamped
 from .confidence import AVERAGE, shipped, skill
 
 F8 = npt.NDArray[np.float64]
 
-# Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
-# prior, where it begins to take over and where it has.
+# Entropy of the classes relative to a uniform distribution: that of the votes above which classes count as even; that
+# of the model's class prior at which it begins to take over, and at which it has.
 EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
 
 
 @dataclass(frozen=True)
 class Shares(Additive):
-    """Sums over tasks of the votes' shares, of the model's posteriors, and of pairs of labels: (that agree, all)."""
+    """Sums over tasks of vote shares, of the model's posteriors, and of pairs of labels: (agreeing, all)."""
 
     votes: F8
     model: F8
@@ -33,8 +33,8 @@ class Shares(Additive):
 
 @dataclass(frozen=True)
 class Tally(Additive):
-    """Sums over tasks: how far each method agrees with the pool, the posterior, its top over open tasks and their
-    number."""
+    """Sums over tasks: agreement of each method with the pool, the posterior, and (the confidence of tasks without
+    gold, their number)."""
 
     agrees: F8
     mass: F8
@@ -43,62 +43,70 @@ class Tally(Additive):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """judges[name] of everybody asked; `weight` of the members, how far it leans to `model`, and how it is read.
+    """The weighted average of several methods' posteriors, as a predictor.
 
-    `doubt` None reads the confidence off the shipped table, for a crowd of such `skill`; `views` names those by whom
-    workers are judged.
+    Attributes:
+        predictors: The predictors of the members and the model, by name.
+        weight: Weights of the members.
+        model: Name of the model that takes over where classes are uneven.
+        lean: Weight of that model.
+        skill: Skill of the crowd, for the shipped confidence table.
+        doubt: Uniform share that is mixed in; None takes the confidence from the shipped table.
+        worker_members: Names of the methods whose posteriors score the workers.
     """
 
-    judges: dict[str, Judge]
+    predictors: dict[str, Predictor]
     weight: dict[str, float]
     model: str | None
     lean: float = 0.0
     skill: float = AVERAGE
     doubt: float | None = None
-    views: tuple[str, ...] = ()
+    worker_members: tuple[str, ...] = ()
 
-    def __call__(self, space: Workspace) -> Judged:
-        """What the pool says of a part's tasks."""
-        found = self._found(space)
-        return Judged(self.average(space, found), views=tuple(found[name] for name in self.views))
+    def __call__(self, space: Workspace) -> PartPosterior:
+        """Posterior of a part's tasks."""
+        posteriors = self._posteriors(space)
+        return PartPosterior(
+            self.average(space, posteriors), worker_posteriors=tuple(posteriors[name] for name in self.worker_members)
+        )
 
-    def average(self, space: Workspace, found: dict[str, F8]) -> F8:
-        """The calibrated average of posteriors that were made already."""
-        return self._read(space, self._mixed(found))
+    def average(self, space: Workspace, posteriors: dict[str, F8]) -> F8:
+        """Return the calibrated average of given posteriors."""
+        return self._calibrate(space, self._mix(posteriors))
 
     def shares(self, space: Workspace) -> Shares:
-        """For `settled`."""
+        """Return the sums of a part that `tuned` needs."""
         counts = space.shard.count_votes()
-        votes, each = shares(counts), counts.sum(axis=1)
-        model = votes if self.model is None else self._found(space, keep=True, only=self.model)[self.model]
-        pairs = [np.maximum(counts * (counts - 1), 0.0).sum() / 2, np.maximum(each * (each - 1), 0.0).sum() / 2]
+        votes, n_labels = shares(counts), counts.sum(axis=1)
+        model = votes if self.model is None else self._posteriors(space, keep=True, only=self.model)[self.model]
+        pairs = [np.maximum(counts * (counts - 1), 0.0).sum() / 2, np.maximum(n_labels * (n_labels - 1), 0.0).sum() / 2]
         return Shares(votes.sum(axis=0), model.sum(axis=0), np.array(pairs))
 
     def tally(self, space: Workspace) -> Tally:
-        """Who agrees with the pool, and what is expected of it."""
-        found = self._found(space, keep=True)
-        pool = self._mixed(found)
-        posterior, won = self._read(space, pool), tie_shares(pool)
-        agrees = [(tie_shares(said) * won).sum() for said in found.values()]
+        """Return the agreement of each method with the pool, and the expected accuracy, of a part."""
+        posteriors = self._posteriors(space, keep=True)
+        pool = self._mix(posteriors)
+        posterior, pool_winners = self._calibrate(space, pool), tie_shares(pool)
+        agrees = [(tie_shares(member_posterior) * pool_winners).sum() for member_posterior in posteriors.values()]
         top = posterior.max(axis=1)
         top = top if space.gold is None else top[space.gold >= posterior.shape[1]]
         return Tally(np.array(agrees), posterior.sum(axis=0), np.array([top.sum(), len(top)]))
 
-    def tallied(self, data: Spread) -> Tally:
-        """The same over all parts."""
+    def tallied(self, data: PartitionedVotes) -> Tally:
+        """Return the tally of all parts."""
         return data.sum(self.tally, plus)
 
-    def _found(self, space: Workspace, keep: bool = False, only: str | None = None) -> dict[str, F8]:
-        names = self.judges if only is None else (only,)
-        return {name: judged(self.judges[name], space, keep).posterior for name in names}
+    def _posteriors(self, space: Workspace, keep: bool = False, only: str | None = None) -> dict[str, F8]:
+        names = self.predictors if only is None else (only,)
+        return {name: apply_predictor(self.predictors[name], space, keep).posterior for name in names}
 
-    def _mixed(self, found: dict[str, F8]) -> F8:
-        pool = np.zeros_like(next(iter(found.values())))
+    def _mix(self, posteriors: dict[str, F8]) -> F8:
+        pool = np.zeros_like(next(iter(posteriors.values())))
         for member, weight in self.weight.items():
-            pool += weight * found[member]
-        return pool if self.model is None else (1 - self.lean) * pool + self.lean * found[self.model]
+            pool += weight * posteriors[member]
+        return pool if self.model is None else (1 - self.lean) * pool + self.lean * posteriors[self.model]
 
-    def _read(self, space: Workspace, pool: F8) -> F8:
+    def _calibrate(self, space: Workspace, pool: F8) -> F8:
         if self.doubt is not None:
             return clamped(space, (1 - self.doubt) * pool + self.doubt / pool.shape[1])
         votes = space.shard
@@ -106,18 +114,18 @@ class Pool:
         return clamped(space, shipped().believed(pool, n, self.skill))
 
 
-def settled(data: Spread, pool: Pool) -> Pool:
-    """The pool with its lean and the crowd's skill, both from one look at all votes."""
-    found = data.sum(pool.shares, plus)
-    agreeing, pairs = found.pairs.tolist()
-    lean = 0.0 if pool.model is None else leaning(found.votes / data.n_tasks, found.model / data.n_tasks)
+def tuned(data: PartitionedVotes, pool: Pool) -> Pool:
+    """Return the pool with its lean and the crowd's skill, both from one pass over the votes."""
+    sums = data.sum(pool.shares, plus)
+    agreeing, pairs = sums.pairs.tolist()
+    lean = 0.0 if pool.model is None else leaning(sums.votes / data.n_tasks, sums.model / data.n_tasks)
     return replace(pool, lean=lean, skill=skill(agreeing, pairs, data.n_classes))
 
 
 def leaning(votes: F8, model: F8) -> float:
-    """How far the classes are uneven, 0 to 1, by their shares of the votes and of the model's posterior together.
+    """Return the weight (0 to 1) of the model, by how uneven the classes are in the votes and in its posterior.
 
-    A model that takes another class than the voters for the commonest has drifted; few votes a task let it.
+    A model whose most common class differs from that of the votes has drifted and gets no weight.
     """
     if len(votes) < 2 or evenness(votes) > EVEN_VOTES:
         return 0.0
@@ -127,13 +135,13 @@ def leaning(votes: F8, model: F8) -> float:
 
 
 def evenness(share: F8) -> float:
-    """Entropy as a share of an even distribution's."""
+    """Return the entropy relative to a uniform distribution."""
     p = share[share > 0]
     return float(-(p * np.log(p)).sum() / np.log(len(share)))
 
 
 def expectation(tally: Tally) -> dict[str, Any]:
-    """How many of the labels are expected to be right, gold apart, with a 90 % interval."""
+    """Return the expected share of right labels on tasks without gold, with a 90 % interval."""
     total, n = tally.top
     if not n:
         return {}

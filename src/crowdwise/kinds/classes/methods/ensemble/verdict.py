@@ -1,14 +1,14 @@
-"""A test of fit: do the workers' errors on one task look independent given its class?
+"""A test of fit: whether the workers' errors on one task are independent given its class.
 
 Models with confusion matrices multiply the evidence of a task's labels as if errors were independent. Where workers
-err together (hard tasks, shared instructions, models of one family) such a model is too sure. Two statistics show
-it:
+err together (hard tasks, shared instructions, models of one family) such a model is overconfident. Two statistics
+show it:
 
     power        the power at which the other labels of a task best predict a label; 1 where errors are independent
-    dispersion   log mean z² over tasks, where z compares a task's expected number of right labels with what its
-                 workers' accuracies predict; about 0 where errors are independent
+    dispersion   log mean z² over tasks, where z compares a task's expected number of right labels with the prediction
+                 from its workers' accuracies; about 0 where errors are independent
 
-Neither sees a crowd that is wrong alike on every task: for that the truth of some tasks is needed (gold).
+Neither detects a crowd that makes the same errors on every task; that requires the truth of some tasks (gold).
 """
 
 from __future__ import annotations
@@ -25,15 +25,23 @@ if TYPE_CHECKING:
 
 
 KEY = "independence"
-# Workers err together where the power is below this with 95 % probability; errors pass for independent where it is
-# above it with this probability.
+# Workers err together where the power is below TOGETHER with 95 % probability; errors count as independent where it is
+# above TOGETHER with probability SURE.
 TOGETHER, SURE = 0.7, 0.9
 
 
 @dataclass(frozen=True)
 class Independence:
-    """`power` with its 90 % interval (`low`, `high`), the probability `share` that it is above .7, `dispersion`, and
-    `low_share`, the share of tasks with far fewer right labels than expected. None: too few tasks with two labels."""
+    """The result of the test.
+
+    Attributes:
+        power: The evidence power; None if there are too few tasks with two labels.
+        low: Lower end of its 90 % interval.
+        high: Upper end of its 90 % interval.
+        share: Probability that the power is above .7.
+        dispersion: Overdispersion of the number of right labels per task; None if there are too few tasks.
+        low_share: Share of tasks with far fewer right labels than expected; None if there are too few tasks.
+    """
 
     power: float | None
     low: float
@@ -44,22 +52,22 @@ class Independence:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Independence:
-        """From a result's extra["independence"], or from `to_dict`."""
-        values: dict[str, Any] = {each.name: entry.get(each.name) for each in fields(cls)}
+        """Read a result's extra["independence"], or the output of `to_dict`."""
+        values: dict[str, Any] = {field.name: entry.get(field.name) for field in fields(cls)}
         return cls(**values)
 
     @property
     def together(self) -> bool:
-        """Whether workers surely err together."""
+        """Whether workers err together with high probability."""
         return self.power is not None and self.high < TOGETHER
 
     @property
     def independent(self) -> bool:
-        """Whether errors pass for independent."""
+        """Whether errors count as independent."""
         return self.power is not None and self.share >= SURE
 
     def sentence(self) -> str:
-        """The verdict in words."""
+        """Return the verdict as a sentence."""
         if self.power is not None and self.together:
             return (
                 "workers err together more than independent errors explain: the labels of one task count for about "
@@ -70,7 +78,7 @@ class Independence:
         return "these labels are too few to tell whether workers err together"
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and verdict, for JSON."""
+        """Return the numbers and the verdict for JSON."""
         verdict = "together" if self.together else "independent" if self.independent else "unclear"
         return {**asdict(self), "verdict": verdict, "sentence": self.sentence()}
 
@@ -78,12 +86,14 @@ class Independence:
 def independence(votes: Annotations, result: Result | None = None) -> Independence:
     """Test whether the errors of different workers on one task are independent given its class.
 
-    The test is about the votes: `result` only saves work, where it is a fit by the default, which has tested already
-    (groups of workers who repeat each other's labels counted once), or by `hierarchical`.
+    Args:
+        votes: The votes to test.
+        result: A fit of these votes. It only saves work, where it is a fit by the default method, which has run the
+            test already (groups of workers who repeat each other's labels count once), or by `hierarchical`.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=500, labels=6, seed=1)
-    >>> cw.independence(crowd.annotations).sentence()
+    >>> cw.classes.independence(crowd.annotations).sentence()
     'nothing speaks against independent errors of the workers'
     """
     from .adaptive import fit_tests

@@ -1,4 +1,4 @@
-"""Workers who repeat each other's labels: found by the converged model, then counted as one voice per task."""
+"""Workers who repeat each other's labels: found with the converged model, then counted as one vote per task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .....em.loop import plus
 from ...annotations import Annotations
 from ...maths.copying import MOST_PAIRS, PairSums, compared_workers, groups_of, pair_sums
 from ...maths.leave_out import LeaveOutTables
-from ..spread import Judge, Spread, judged, with_rows
+from ..partitioned import PartitionedVotes, Predictor, apply_predictor, with_columns
 from .independence import tables_of
 
 F8 = npt.NDArray[np.float64]
@@ -23,12 +23,15 @@ I4 = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class GroupWeights:
-    """Gives the votes of one voice on one task the weight of a single vote together."""
+    """A transform of parts: the votes of one group on one task together weigh as much as one vote.
+
+    `voice` is the output of `voices`: the group of each worker.
+    """
 
     voice: I4
 
-    def __call__(self, part: Annotations, known: Any) -> tuple[Annotations, Any]:
-        """The part with other weights; voices of a single worker keep theirs."""
+    def __call__(self, part: Annotations, gold: Any) -> tuple[Annotations, Any]:
+        """Return the part with new weights; workers without a group keep theirs."""
         weight = np.ones(len(part)) if part.weight is None else part.weight
         voice = self.voice[part.worker].astype(np.int64)
         grouped = np.bincount(self.voice, minlength=len(self.voice))[voice] > 1
@@ -37,43 +40,48 @@ class GroupWeights:
         total = np.bincount(at, weights=weight)
         largest = np.zeros(len(total))
         np.maximum.at(largest, at, np.bincount(by, weights=weight)[by])
-        return with_rows(part, weight=np.where(grouped, weight * largest[at] / total[at], weight)), known
+        return with_columns(part, weight=np.where(grouped, weight * largest[at] / total[at], weight)), gold
 
 
-def find_groups(data: Spread, judge: Judge, counts: F8 | None = None) -> list[npt.NDArray[np.int64]]:
-    """Workers who repeat each other's labels, by the converged model; counts[worker, true, observed] are its own, where
-    they are there already."""
+def find_groups(data: PartitionedVotes, predictor: Predictor, counts: F8 | None = None) -> list[npt.NDArray[np.int64]]:
+    """Return groups of workers who repeat each other's labels.
+
+    Args:
+        data: The votes.
+        predictor: The posterior of the converged model.
+        counts: Expected counts [worker, true, observed] under it, where they are available.
+    """
     labels: F8 = data.sum(_labels, plus)
     place = compared_workers(labels)
     if int(place.max(initial=-1)) < 2:
         return []
     pairs = float(data.sum(partial(_compared_pairs, place), plus)[0])
     step = max(int(np.ceil(pairs * data.n_classes / MOST_PAIRS)), 1)
-    tables = tables_of(data, judge, counts)
-    sums: PairSums = data.sum(partial(_pairs, judge, tables, place, step), plus)
+    tables = tables_of(data, predictor, counts)
+    sums: PairSums = data.sum(partial(_pairs, predictor, tables, place, step), plus)
     chosen = np.flatnonzero(place >= 0)
     return [chosen[group] for group in groups_of(sums, labels[chosen])]
 
 
 def _labels(space: Workspace) -> F8:
-    """Labels of each worker."""
+    """Return the summed label weight of each worker."""
     rows = space.shard
     return np.bincount(rows.worker, weights=rows.weight, minlength=rows.n_workers).astype(np.float64)
 
 
 def _compared_pairs(place: I4, space: Workspace) -> F8:
-    """The number of ordered pairs of labels of one task by workers who are compared."""
+    """Return the number of ordered pairs of labels on one task by workers that are compared."""
     rows = space.shard
     n = np.bincount(rows.task, weights=place[rows.worker] >= 0, minlength=rows.n_tasks)
     return np.array([(n * (n - 1)).sum()])
 
 
-def _pairs(judge: Judge, tables: LeaveOutTables, place: I4, step: int, space: Workspace) -> PairSums:
-    return pair_sums(space, judged(judge, space, keep=True).posterior, tables, place, step)
+def _pairs(predictor: Predictor, tables: LeaveOutTables, place: I4, step: int, space: Workspace) -> PairSums:
+    return pair_sums(space, apply_predictor(predictor, space, keep=True).posterior, tables, place, step)
 
 
 def voices(groups: list[npt.NDArray[np.int64]], n_workers: int) -> I4:
-    """voice[worker]: the worker, or the first of the worker's group."""
+    """Return voice[worker]: the worker, or the first worker of the same group."""
     voice = np.arange(n_workers, dtype=np.int32)
     for group in groups:
         voice[group] = group.min()

@@ -1,0 +1,159 @@
+"""crowdwise judges: accuracy, dependence, bias and value for money of judges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..core.kind import KindHooks
+from ..core.options import ReadOptions
+from .loading import load
+from .options import Force, Gold, GoldColumns, Json, Seed, Votes
+from .terminal import clean, error_context, info, print_json, print_ledger, print_table
+from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
+
+Families = Annotated[
+    Path | None,
+    typer.Option(
+        "--families",
+        help="Table worker,family of related judges.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel="Input",
+    ),
+]
+Prices = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help="Table worker,price of a verdict; the row person holds the price of a person's label.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel="Budget",
+    ),
+]
+Covariates = Annotated[
+    Path | None,
+    typer.Option(
+        "--covariates",
+        help="Table with one row per task of properties that should not matter, such as lengths, "
+        "groups, or the family that is judged.",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel="Input",
+    ),
+]
+
+
+@reads_votes
+def judges(
+    votes: Votes,
+    gold: Gold = None,
+    gold_columns: GoldColumns = None,
+    families: Families = None,
+    prices: Prices = None,
+    covariates: Covariates = None,
+    subjective: Annotated[
+        bool,
+        typer.Option(
+            "--subjective",
+            help="Assume no single truth and score judges against the distribution of people's answers.",
+            rich_help_panel="Method",
+        ),
+    ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            help="With --subjective, compare raters by this column about the workers.",
+            metavar="COLUMN",
+            show_default=False,
+            rich_help_panel="Method",
+        ),
+    ] = None,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Measure how accurate, how dependent and how biased judges are, and which are worth their price.
+
+    Most of this needs --gold with people's labels of 30 or more tasks. Repeats, prompts and orders of one judge
+    (columns repeat, prompt, order) count as one judge.
+    """
+    from ..core.errors import ParameterError
+    from ..io.atomic import refuse_to_overwrite
+    from ..io.csv.folder import write_tables
+    from ..judges import output as study_output
+    from ..judges.study import judges as study_judges
+
+    if groups is not None and not subjective:
+        raise ParameterError("--groups compares raters where there is no single truth; it needs --subjective")
+    if output is not None:
+        refuse_to_overwrite(output, study_output.FILES, force)
+    annotations, gold_labels = load(votes, read_options, gold, gold_columns)
+    annotations.kind.hooks.require(KindHooks.judges)
+    print_ledger(annotations.ledger)
+    if subjective:
+        _subjective(annotations, groups, seed, output, force, json)
+        return
+    with error_context(votes, gold, families, prices, covariates):
+        if gold is not None:
+            _refuse_models(gold, annotations)
+        tables = {"families": _read(families), "covariates": _read(covariates), "prices": _read(prices)}
+        study = study_judges(annotations, gold_labels, **tables, seed=seed)
+    if output is not None:
+        write_tables(output, study_output.files(study), force=force)
+    if json:
+        print_json(study_output.to_dict(study))
+        return
+    _print_blocks(study_output.blocks(study), output)
+
+
+def _print_blocks(blocks: Any, output: Path | None) -> None:
+    for block in blocks:
+        if isinstance(block, str):
+            info(clean(block))
+        else:
+            print_table(block.title, block.header, block.rows, stderr=False)
+    if output is not None:
+        info(f"written to {output}")
+
+
+def _subjective(annotations: Any, groups: str | None, seed: int, output: Path | None, force: bool, json: bool) -> None:
+    from ..io.csv.folder import write_tables
+    from ..judges.soft import soft
+
+    scores = soft(annotations, groups, seed)
+    if output is not None:
+        write_tables(output, scores.files(), force=force)
+    if json:
+        print_json(scores.to_dict())
+        return
+    _print_blocks(scores.blocks(), output)
+
+
+def _read(path: Path | None) -> Any:
+    """Read a table about judges or tasks."""
+    from ..io.tables import open_table
+
+    if path is None:
+        return None
+    table = open_table(path)
+    return table.read(table.header)
+
+
+def _refuse_models(path: Path, annotations: Any) -> None:
+    """Refuse gold whose columns show that a model wrote it."""
+    from ..judges.metadata import refuse_gold_of_models
+
+    if path.suffix in (".csv", ".tsv", ".jsonl", ".parquet"):
+        refuse_gold_of_models(_read(path), annotations)

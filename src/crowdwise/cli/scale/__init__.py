@@ -1,1 +1,0 @@
-"""aggregate over votes in many files, or in more than memory."""
