@@ -29,6 +29,17 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(skip)
 
 
+@pytest.fixture(autouse=True)
+def _without_onednn(request, monkeypatch):
+    """Training in the tests uses torch's own kernels.
+
+    oneDNN compiles its kernels at run time, which fails on some machines in a process that has run for long ("could not
+    create a primitive"). The tests are about this package's arithmetic, whichever kernels multiply matrices.
+    """
+    if hasattr(request.module, "torch"):
+        monkeypatch.setattr(request.module.torch.backends.mkldnn, "enabled", False)
+
+
 @pytest.fixture
 def crowdwise_cli(capfd):
     """Run the command line in this process: (exit code, stdout, stderr)."""

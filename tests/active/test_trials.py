@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.active import saving
 
 import crowdwise as cw
+from benchmarks.active import saving
 from crowdwise import active
 from crowdwise.active import NextTask, OnlineModel, Session, Settings, Stopping
 from crowdwise.active.trials import drawn

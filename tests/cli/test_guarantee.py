@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-
-from ..guarantee.made import judged, some
+from tests.evaluation.guarantee.made import judged, some
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.judges import planted
 
 import crowdwise as cw
+from benchmarks.judges import planted
 
 
 @pytest.fixture(scope="module")

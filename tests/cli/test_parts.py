@@ -16,8 +16,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.cli import main
 from crowdwise.evaluation.statement import at_error
-
-from ..scale.conftest import cut, messy
+from tests.out_of_core.conftest import cut, messy
 
 
 @pytest.fixture(scope="module")

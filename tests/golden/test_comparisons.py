@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from benchmarks.comparisons.sets import item_truth, kendall, load, mean_tau, pair_truth, spammed
 
 import crowdwise as cw
+from benchmarks.comparisons.sets import item_truth, kendall, load, mean_tau, pair_truth, spammed
 
 pytestmark = pytest.mark.data
 

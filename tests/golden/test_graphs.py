@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks.graphs.sets import scores
 
 pytestmark = pytest.mark.data

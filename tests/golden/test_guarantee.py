@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.fairness import real as groups
-from benchmarks.guarantee import promise, saved, sets
 
 import crowdwise as cw
 from benchmarks import data_folder
+from benchmarks.fairness import real as groups
+from benchmarks.guarantee import promise, saved, sets
 
 pytestmark = pytest.mark.data
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.judges import bias, dependence, llmbar, others, repeats
 
 import crowdwise as cw
+from benchmarks.judges import bias, dependence, llmbar, others, repeats
 
 RUNS = 3
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.numbers.sets import SETS, load, score
 
+from benchmarks.numbers.sets import SETS, load, score
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gold_margin, interval
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks.ordered.sets import scores
 
 pytestmark = pytest.mark.data

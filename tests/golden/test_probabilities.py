@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks.probabilities.__main__ import load, scored
 
 pytestmark = pytest.mark.data

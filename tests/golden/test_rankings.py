@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.rankings.sets import few_voters, load, truth
 
 import crowdwise as cw
+from benchmarks.rankings.sets import few_voters, load, truth
 
 pytestmark = pytest.mark.data
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.judges import planted
 
 import crowdwise as cw
+from benchmarks.judges import planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.core.errors.IdentifiabilityWarning")
 FAMILIES = {j: f"f{planted.FAMILY[j]}" for j in range(9)}

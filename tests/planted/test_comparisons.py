@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.comparisons.__main__ import large
 from scipy.stats import kendalltau
 
 import crowdwise as cw
+from benchmarks.comparisons.__main__ import large
 from crowdwise.kinds.comparisons.maths.models import PairRows
 from crowdwise.kinds.comparisons.simulate import PlantedComparisons, comparison_crowd
 from crowdwise.kinds.comparisons.workers import flag_comparisons

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.workers.false_alarms import Found, independent, measure
 
 import crowdwise as cw
+from benchmarks.workers.false_alarms import Found, independent, measure
 from crowdwise import simulate, workers
 from crowdwise.kinds.classes.workers.dependence import spammer_scores
 from crowdwise.kinds.classes.workers.judgement import Judgement

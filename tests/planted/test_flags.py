@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.workers.flags import auc, ring, spammer_crowd
 
 import crowdwise as cw
+from benchmarks.workers.flags import auc, ring, spammer_crowd
 from crowdwise import simulate, workers
 from crowdwise.kinds.classes.workers.copying import estimate_spammers
 from crowdwise.kinds.classes.workers.dependence import shared_signal

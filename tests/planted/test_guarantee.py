@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from benchmarks.guarantee import cascades, coverage, promise, refusal
 from benchmarks.guarantee.peer import inputs, ours
 

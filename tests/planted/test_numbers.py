@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from benchmarks.numbers.flags import MIXED, counts
 
+from benchmarks.numbers.flags import MIXED, counts
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gaussian_interval
 from crowdwise.kinds.numbers.maths.rows import NumberRows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.ordered.planted import errors
 
 import crowdwise as cw
+from benchmarks.ordered.planted import errors
 from crowdwise import simulate
 
 

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.sets.planted import ORACLE, one
 
 import crowdwise as cw
+from benchmarks.sets.planted import ORACLE, one
 from crowdwise import simulate
 from crowdwise.kinds.sets.simulate import PlantedSets, set_crowd
 

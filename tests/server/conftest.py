@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from benchmarks.live.postgres import BIN, Postgres
 from starlette.testclient import TestClient
 
+from benchmarks.live.postgres import BIN, Postgres
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue
 from crowdwise.server.commands import manage

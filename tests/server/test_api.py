@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks.live.fuzz import document, fuzz
 
 from benchmarks import ROOT
+from benchmarks.live.fuzz import document, fuzz
 
 BAD = [
     ("/labels", {"task": "t0"}, 422),

@@ -6,8 +6,8 @@ import asyncio
 import threading
 
 import pytest
-from benchmarks.live.wired import wired
 
+from benchmarks.live.wired import wired
 from crowdwise.server import auth
 from crowdwise.server.api.hub import UNREAD
 from crowdwise.server.api.who import COOKIE, Rates

@@ -9,9 +9,9 @@ import threading
 import time
 
 import pytest
-from benchmarks.live.wired import wired
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from benchmarks.live.wired import wired
 from crowdwise.server.auth import issue
 from crowdwise.server.commands import annotate as commands
 from crowdwise.server.store.log import events

@@ -12,10 +12,10 @@ from importlib.metadata import version
 
 import httptools
 import pytest
-from benchmarks.live.wired import wired
 from uvicorn.protocols.http import httptools_impl
 
 from benchmarks import ROOT
+from benchmarks.live.wired import wired
 from crowdwise.server import run
 from crowdwise.server.api.connection import PIPELINED, SLICE, Connection, Limits
 

@@ -9,9 +9,9 @@ import threading
 
 import polars as pl
 import pytest
-from benchmarks.live.wired import wired
 
 import crowdwise as cw
+from benchmarks.live.wired import wired
 from crowdwise.server import auth, export
 from crowdwise.server.problems import Problem
 
