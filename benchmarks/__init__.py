@@ -1,24 +1,7 @@
 """Measurements of crowdwise against its peers; nothing here is installed."""
 
-import os
-from pathlib import Path
+from tests.data import ROOT, data_folder, found_data
 
-ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "benchmarks"
 
-
-def found_data() -> Path | None:
-    """The folder of the real data sets: CROWDWISE_DATA, else the one beside the repository, else nothing."""
-    folder = Path(os.environ.get("CROWDWISE_DATA") or ROOT.parent / "shared" / "data")
-    return folder if folder.is_dir() else None
-
-
-def data_folder() -> Path:
-    """The same for who cannot do without."""
-    if (found := found_data()) is None:
-        raise SystemExit("the real data sets are not here: set CROWDWISE_DATA to their folder")
-    return found
-
-
-if (_folder := found_data()) is not None:
-    os.environ["CROWDWISE_DATA"] = str(_folder)  # for crowdwise.datasets
+__all__ = ["DOCS", "ROOT", "data_folder", "found_data"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from benchmarks import found_data
+from tests.data import found_data
 
 # Some methods refuse most small crowds (two classes only, shared tasks only): many examples are left out for them.
 _patient = [hypothesis.HealthCheck.filter_too_much]

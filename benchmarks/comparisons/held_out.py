@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-
-from .sets import item_truth, load
+from tests.open_sets.comparisons import item_truth, load
 
 SPLITS = 3
 

@@ -15,11 +15,10 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.kinds.outlines.maths import fill
 from crowdwise.kinds.sets.answers import set_truth
-
-from ..comparisons.sets import item_truth, load
-from ..sets.medrel import CLASSES, f1, known
-from ..sets.medrel import votes as medrel
-from ..texts.sets import load as text_set
+from tests.open_sets.comparisons import item_truth, load
+from tests.open_sets.sets import CLASSES, f1, known
+from tests.open_sets.sets import votes as medrel
+from tests.open_sets.texts import load as text_set
 
 WIDTH, HEIGHT = 640, 480
 

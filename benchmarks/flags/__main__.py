@@ -21,10 +21,10 @@ import crowdwise as cw
 from crowdwise.core import kind as kinds
 from crowdwise.core import method_registry as registry
 from crowdwise.workers.flags import rates_of
+from tests.crowds.kinds import CROWDS, crowd
 
 from .. import DOCS
 from ..markdown import table, write_section
-from .crowds import CROWDS, crowd
 from .oracle import oracle
 
 PAGE = DOCS / "flags.md"

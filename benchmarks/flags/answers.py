@@ -15,10 +15,10 @@ import numpy as np
 import crowdwise as cw
 from crowdwise.core import kind as kinds
 from crowdwise.core import method_registry as registry
+from tests.crowds.kinds import CROWDS, OTHER, RANDOM, Shape
 
 from ..markdown import section, table, write_section
 from .__main__ import COMMAND, PAGE
-from .crowds import CROWDS, OTHER, RANDOM, Shape
 
 FIRST, WORKERS, EACH, SIZES = 5000, 40, 4, (10, 25, 50, 100)
 # Crowds of each size; pictures take long.

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from tests.open_sets import rankings
+from tests.open_sets import sets as medrel
+from tests.open_sets.numbers import SETS as NUMBERS
+
 from .. import data_folder
-from ..numbers.sets import SETS as NUMBERS
-from ..rankings import sets as rankings
-from ..sets import medrel
 
 F8 = npt.NDArray[np.float64]
 LEAST, DEALS, LEVEL = 8, 2000, 0.05

@@ -17,15 +17,12 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.core import method_registry as registry
+from tests.open_sets import comparisons, rankings, spans, texts
+from tests.open_sets import sets as medrel
+from tests.open_sets.numbers import SETS as NUMBERS
 
 from .. import data_folder
-from ..comparisons import sets as comparisons
 from ..markdown import table, write_section
-from ..numbers.sets import SETS as NUMBERS
-from ..rankings import sets as rankings
-from ..sets import medrel
-from ..spans import sets as spans
-from ..texts import sets as texts
 from . import __main__ as planted
 from .deserved import TRUTH, held
 

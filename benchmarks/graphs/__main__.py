@@ -9,10 +9,10 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
+from tests.open_sets import graphs as sets
 
 from .. import DOCS
 from ..markdown import figures, write_section
-from . import sets
 
 PAGE = DOCS / "graphs.md"
 HEAD = "# Tasks with links\n\nEvery figure here was printed by the command above its table.\n"

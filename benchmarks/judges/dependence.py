@@ -10,8 +10,9 @@ import numpy as np
 import crowdwise as cw
 from crowdwise.judges.maths import effective_number, error_correlation, shrunk
 from crowdwise.stats.temperature import best_temperature, soften
+from tests.crowds import judges as planted
 
-from . import fixed, llmbar, planted
+from . import fixed, llmbar
 
 RUNS, TASKS = 10, 1_500
 # Expected figures: n_eff, then accuracy / log-loss of each column.

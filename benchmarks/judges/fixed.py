@@ -16,8 +16,7 @@ from scipy.optimize import brentq, least_squares, minimize_scalar
 from crowdwise.judges.maths import effective_number, error_correlation
 from crowdwise.kinds.classes.simulate.judges import ROUND
 from crowdwise.stats.platt import logit
-
-from . import planted
+from tests.crowds import judges as planted
 
 MANY, SEED, SPREAD = 100_000, 12, 0.1
 # n_eff, accuracy of the majority.

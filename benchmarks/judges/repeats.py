@@ -12,8 +12,9 @@ import crowdwise as cw
 from crowdwise.kinds.classes.simulate.judges import ROUND
 from crowdwise.stats.platt import fit_platt, logit
 from crowdwise.stats.temperature import best_temperature, soften
+from tests.crowds import judges as planted
 
-from . import fixed, llmbar, planted
+from . import fixed, llmbar
 
 RUNS = 10
 

@@ -30,16 +30,16 @@ from crowdwise.stats.gold_calibration import (
     share_right,
     shippable,
 )
+from tests.open_sets import sets as medrel
+from tests.open_sets.comparisons import load as pairs
+from tests.open_sets.comparisons import pair_truth
+from tests.open_sets.ordered import load as ordered
+from tests.open_sets.spans import load as spans
+from tests.open_sets.texts import load as texts
 
 from .. import DOCS, data_folder
-from ..comparisons.sets import load as pairs
-from ..comparisons.sets import pair_truth
 from ..markdown import table
-from ..ordered.sets import load as ordered
-from ..sets import medrel
-from ..spans.sets import load as spans
 from ..speed import machine
-from ..texts.sets import load as texts
 
 PAGE = DOCS / "kinds-gold.md"
 COMMAND = "python -m benchmarks.kinds.gold"

@@ -14,16 +14,16 @@ import polars as pl
 import crowdwise as cw
 from crowdwise.core import kind as kinds
 from crowdwise.core import method_registry as registry
+from tests.open_sets.comparisons import item_truth, kendall, pair_truth
+from tests.open_sets.comparisons import load as pairs
+from tests.open_sets.rankings import load as rankings
+from tests.open_sets.rankings import truth as orders
+from tests.open_sets.sets import f1, known
+from tests.open_sets.sets import votes as medrel
+from tests.open_sets.spans import scored as spans
+from tests.open_sets.texts import scored as texts
 
 from .. import data_folder
-from ..comparisons.sets import item_truth, kendall, pair_truth
-from ..comparisons.sets import load as pairs
-from ..rankings.sets import load as rankings
-from ..rankings.sets import truth as orders
-from ..sets.medrel import f1, known
-from ..sets.medrel import votes as medrel
-from ..spans.sets import scored as spans
-from ..texts.sets import scored as texts
 
 # A figure with half the width of its 95 % interval over tasks (NaN: there is none).
 Found = tuple[float, float]

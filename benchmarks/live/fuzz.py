@@ -18,10 +18,10 @@ from crowdwise.server.auth import issue
 from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
+from tests.server.serving import wired
 
 from .. import ROOT
 from .kept import keep, section
-from .wired import wired
 
 # Streams never end; the report and tables of what strangers put in are read by other tests.
 LEFT_OUT = ("/projects/main/events",)

@@ -228,7 +228,7 @@ def measure(name, sequences, steps, seed):
     if name == "sqlite":
         found = run(None, sequences, steps, seed=seed)
     else:
-        from .postgres import Postgres
+        from tests.server.postgres import Postgres
 
         postgres = Postgres(fsync=False)
         try:

@@ -213,7 +213,7 @@ def measure(kills, seed=0, databases=("sqlite", "postgresql")):
     for name in databases:
         postgres = None
         if name == "postgresql":
-            from .postgres import Postgres
+            from tests.server.postgres import Postgres
 
             postgres = Postgres()
         folder = Path(tempfile.mkdtemp()) / "p"

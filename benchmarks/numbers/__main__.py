@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import warnings
 
+from tests.open_sets.numbers import CONSTANT, SETS
+
 from .. import DOCS
 from ..markdown import figures, write_section
 from . import accuracy, coverage, flags, speed
-from .sets import CONSTANT, SETS
 
 PAGE = DOCS / "numbers.md"
 SHORT = [name.removeprefix("affect_").removeprefix("num_") for name in SETS]

@@ -8,8 +8,7 @@ import numpy as np
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.rows import NumberFit
-
-from .sets import CONSTANT, SETS, load, score
+from tests.open_sets.numbers import CONSTANT, SETS, load, score
 
 METHODS = {
     "mean": numbers.mean,

@@ -8,9 +8,9 @@ from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gaussian_interval, gold_margin, interval
 from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.simulate import number_crowd
+from tests.open_sets.numbers import SETS, load
 
 from .accuracy import METHODS, fit
-from .sets import SETS, load
 
 GOLD, DRAWS = 20, 20
 FOLDS = 5

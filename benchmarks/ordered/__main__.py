@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import warnings
 
+from tests.open_sets import ordered as sets
+
 from .. import DOCS
 from ..markdown import figures, write_section
-from . import planted, sets
+from . import planted
 
 PAGE = DOCS / "ordered.md"
 HEAD = "# Classes with an order\n\nEvery figure here was printed by the command above its table.\n"

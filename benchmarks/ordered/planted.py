@@ -6,9 +6,8 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.ordered.simulate import PlantedOrder, ordered_crowd
-
-from .sets import METHODS
+from tests.crowds.ordered import errors
+from tests.open_sets.ordered import METHODS
 
 SEEDS = 3
 SIZES = (200, 800, 3200)
@@ -27,15 +26,6 @@ def score_rows() -> list[list[str]]:
         out.append([method, *cells])
         print(*out[-1], flush=True)
     return [["accuracy / MAE", *(name.removeprefix("ordered_") for name in crowds)], *out]
-
-
-def errors(tasks: int, seed: int) -> tuple[float, float]:
-    """Root mean squared error of biases (in steps) and of the scales' logarithms, the common offset left in."""
-    crowd = PlantedOrder(ordered_crowd(tasks, 20, 5, per_task=5, seed=seed), 5)
-    found = cw.ordered.OrdinalTypes().fit(crowd.votes).extra
-    bias = found["bias"] - crowd.planted.bias
-    scale = np.log(found["scale"]) - np.log(crowd.planted.scale)
-    return float(np.sqrt((bias**2).mean())), float(np.sqrt((scale**2).mean()))
 
 
 def recovery_rows() -> list[list[str]]:

@@ -15,8 +15,8 @@ import polars as pl
 import crowdwise as cw
 from crowdwise.kinds.spans.answers import word_units
 from crowdwise.learn import CrowdTagger
+from tests.open_sets.spans import load
 
-from ..spans.sets import load
 from .experiment import Cell, Claim, Experiment, Scale, mean_table
 from .verdict import judged, mean_of, percents
 

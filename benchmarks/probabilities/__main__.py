@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-import crowdwise as cw
 from crowdwise.core import method_registry as registry
+from tests.open_sets.probabilities import SET, load, scored
 
-from .. import DOCS, data_folder
+from .. import DOCS
 from ..markdown import figures, write_section
 
-SET = "prob_knowledge"
 PAGE = DOCS / "probabilities.md"
 DRAWS = 5
 HEAD = (
     "# Probabilities\n\nEvery figure here was printed by the command above its table. Who is flagged: "
     "[flags, kind by kind](flags.md).\n"
 )
-
-
-def load(k: int | None = None, seed: int = 0) -> tuple[cw.Votes, object]:
-    """The votes, or at most k of each task drawn by seed, and the outcomes."""
-    folder = data_folder() / SET
-    votes = cw.read(folder / "labels.csv", kind="probabilities")
-    if k is not None:
-        order = np.lexsort((np.random.default_rng(seed).random(len(votes)), votes.task))
-        begin = np.searchsorted(votes.task, np.arange(votes.n_tasks))
-        place = np.arange(len(votes)) - begin[votes.task]
-        votes = votes.take(np.sort(order[place < k]))
-    return votes, cw.read_truth(folder / "truth.csv")
-
-
-def scored(name: str, votes: cw.Votes, truth: object) -> tuple[float, float, float]:
-    """Brier score, accuracy and log-loss."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = cw.evaluate(cw.method(name).fit(votes), truth)
-    return found.brier, found.accuracy, found.log_loss
 
 
 def main() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.kinds.rankings.simulate import RANKING_SCENARIOS
+from tests.open_sets.rankings import few_voters, load, truth
 
 from .. import DOCS
 from ..markdown import figures, write_section
 from . import sushi
-from .sets import few_voters, load, truth
 
 PAGE = DOCS / "rankings.md"
 HEAD = (

@@ -9,8 +9,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.kinds.rankings.maths import cost, kemeny_places, log_norm
-
-from .sets import load
+from tests.open_sets.rankings import load
 
 
 def orders(votes: Any) -> np.ndarray:

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
+from tests.open_sets.sets import CLASSES, f1, known, votes
 
 from ..speed import peers
-from .medrel import CLASSES, f1, known, votes
 
 OURS = {
     "binary_relevance, majority_vote": ("binary_relevance", {"by": "majority_vote"}),

@@ -6,11 +6,11 @@ import argparse
 
 import crowdwise as cw
 from crowdwise import simulate
+from tests.open_sets.spans import scored
 
 from .. import DOCS
 from ..markdown import figures, write_section
 from . import planted, shapes, speed
-from .sets import scored
 
 PAGE = DOCS / "spans.md"
 HEAD = (

@@ -9,10 +9,10 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
+from tests.open_sets.texts import SETS, scored
 
 from .. import DOCS
 from ..markdown import figures, write_section
-from .sets import SETS, scored
 
 PAGE = DOCS / "texts.md"
 HEAD = (

@@ -17,10 +17,11 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.kinds.classes.workers.agreement import krippendorff_alpha
+from tests.crowds import coverage
 
 from .. import DOCS
 from ..markdown import section, table, write_section
-from . import coverage, flags
+from . import flags
 from .false_alarms import SECTION
 from .guessers import SECTION as GUESSERS
 from .number_false_alarms import SECTION as NUMBERS

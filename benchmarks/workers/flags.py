@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 import crowdwise as cw
-from crowdwise import simulate
 from crowdwise.kinds.classes.workers.copying import estimate_spammers
 from crowdwise.kinds.classes.workers.dependence import collusion_flags, covariance_flags
 from crowdwise.kinds.classes.workers.judgement import Judgement
 from crowdwise.kinds.classes.workers.outliers import agreement_outliers, robust_outliers
 from crowdwise.kinds.classes.workers.quality import flags_of
 from crowdwise.kinds.classes.workers.removal import drop_flagged
+from tests.crowds.spammers import auc, ring, spammer_crowd
 
 # The tutorial's table: majority vote and EM after removal, and how many workers it removes.
 PUBLISHED = {"bluebird": (0.852, 0.899, 22), "dog": (0.819, 0.834, 12), "web": (0.841, 0.91, 158)}
@@ -30,38 +29,6 @@ STEPS = (1, 3, 5, 10, 500)
 FRESH = 500
 
 
-def auc(score: np.ndarray, positive: np.ndarray) -> float:
-    """Area under the ROC curve, by ranks."""
-    n = positive.sum()
-    return float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * (len(score) - n)))
-
-
-def spammer_crowd(k: int, prior: tuple[float, ...] | None, seed: int) -> tuple[simulate.Crowd, cw.Annotations]:
-    """50 workers with 30 to 200 labels each on 600 tasks: 33 honest, two experts on the rarest class, 15 spammers."""
-    rng = np.random.default_rng(1000 + seed)
-    expert = np.full((2, k, k), 0.0)
-    # One sees the rare class and mixes up the others, one sees it and says the commonest class otherwise.
-    expert[0, :-1, :-1] = 1 / (k - 1)
-    expert[1, :-1, 0] = 1.0
-    expert[:, -1] = 0.05 / (k - 1)
-    expert[:, -1, -1] = 0.95
-    expert = 0.97 * expert + 0.03 / k
-    groups = [
-        simulate.OneCoin(33, low=0.65, high=0.95),
-        simulate.Given(2, expert),
-        simulate.Guesser(5),
-        simulate.Guesser(5, by="prior"),
-        simulate.Constant(5),
-    ]
-    crowd = simulate.crowd(600, k, groups, simulate.Dense(), class_prior=prior, seed=seed)
-    votes = crowd.annotations
-    keep = np.zeros(len(votes), dtype=bool)
-    for w in range(votes.n_workers):
-        rows = np.flatnonzero(votes.worker == w)
-        keep[rng.choice(rows, int(rng.integers(30, 201)), replace=False)] = True
-    return crowd, votes.take(keep)
-
-
 def spammers(k: int, prior: tuple[float, ...] | None, seeds: int, method: str) -> dict[str, float]:
     """AUC of our score, of the same score with the truth in hand, and what the flags catch."""
     rows = []
@@ -75,21 +42,6 @@ def spammers(k: int, prior: tuple[float, ...] | None, seeds: int, method: str) -
         hit = np.isin(votes.workers.to_numpy(), named)
         rows.append((auc(found.log_odds, bad), auc(ceiling.log_odds, bad), hit[bad].mean(), hit[~bad].mean()))
     return dict(zip(("auc", "ceiling", "recall", "honest_flagged"), np.mean(rows, axis=0).tolist(), strict=True))
-
-
-def ring(kind: str, share: float, labels: int | None, seed: int) -> tuple[simulate.Crowd, np.ndarray]:
-    """5,000 tasks, 60 workers, three classes: a ring of colluders, or five copiers of one; who is meant by a flag."""
-    n = round(60 * share)
-    honest = simulate.OneCoin(60 - n, low=0.6, high=0.9)
-    others: list[simulate.Group] = []
-    if kind != "none":
-        others = [simulate.Colluder(n, p_corr=0.9) if kind == "colluders" else simulate.Copier(n, of=0, member=7)]
-    assignment = simulate.Dense() if labels is None else simulate.PerTask(labels)
-    crowd = simulate.crowd(5000, 3, [honest, *others], assignment, seed=seed)
-    bad = np.array([k != "one_coin" for k in crowd.kind])
-    if kind == "copiers":
-        bad[7] = True  # who copies whom, the labels alone cannot say
-    return crowd, bad
 
 
 def rings(

@@ -14,33 +14,17 @@ import numpy as np
 from scipy.stats import binom
 
 import crowdwise as cw
-from crowdwise import simulate
-from crowdwise.kinds.classes.workers.quality import spammer_flags
+from tests.crowds.guessers import HONEST, crowd, flagged
 
 from .. import DOCS
 from ..markdown import table, write_section
 
 COMMAND, SECTION = "python -m benchmarks.workers.guessers", "guessers"
-HONEST, GUESSERS, PER_TASK = 18, 6, 10
 LABELS = (10, 20, 40, 60, 80, 125, 250)
 PRIORS = {"even": None, "80 : 20": (0.8, 0.2)}
 # The constants of the flags were settled on crowds with other seeds.
 SEEDS = range(9_000, 9_025)
 ALARMS, SKILL = 0.002, 0.8
-
-
-def crowd(labels: int, prior: tuple[float, ...] | None, seed: int) -> cw.Annotations:
-    """A binary crowd whose last workers guess."""
-    groups = [simulate.OneCoin(HONEST, low=0.7, high=0.9), simulate.Guesser(GUESSERS)]
-    tasks = round(labels * (HONEST + GUESSERS) / PER_TASK)
-    return simulate.crowd(tasks, 2, groups, simulate.PerTask(PER_TASK), class_prior=prior, seed=seed).annotations
-
-
-def flagged(votes: cw.Annotations) -> np.ndarray:
-    """Who is flagged as guessing."""
-    flags = spammer_flags(votes, cw.method("hierarchical").fit(votes))
-    named = [flag.worker for flag in flags if flag.name in ("constant", "random")]
-    return np.isin(votes.workers.to_numpy(), named)
 
 
 def by_truth(labels: int) -> float:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import crowdwise as cw
-from benchmarks import ROOT
 from crowdwise.core import method_registry
+from tests.data import ROOT
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from .packages import ROOT, SRC
 
 TESTS = ROOT / "tests"
-# Folders that are about all packages, and sample files.
-ACROSS = {"architecture", "docs", "golden", "laws", "planted", "runs_0_1_0", "written"}
+# Folders that are about all packages, helpers of tests and benchmarks, and sample files.
+ACROSS = {"architecture", "crowds", "docs", "golden", "laws", "open_sets", "planted", "runs_0_1_0", "written"}
 
 
 def test_every_folder_of_tests_is_a_package():
@@ -19,3 +21,10 @@ def test_the_folders_across_packages_are_those_named():
     present = {path.name for path in TESTS.iterdir() if path.is_dir() and path.name != "__pycache__"}
     packages = {path.name for path in SRC.iterdir() if path.is_dir()}
     assert present - packages == ACROSS
+
+
+def test_the_tests_need_no_benchmarks():
+    """Benchmarks may use the tests' crowds and readers, never the other way round."""
+    for path in TESTS.rglob("*.py"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert not re.match(r"\s*(from|import) benchmarks\b", line), f"{path.relative_to(ROOT)}: {line.strip()}"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks import ROOT
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
+from tests.data import ROOT
 
 TASKS = ["=1+1", "+t", "-t", "@t", "\tt", "'=t", "plain", "-7"]
 WORKERS = ["=HYPERLINK(1)", "+w", "-w", "@w"]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from benchmarks.judges import planted
+from tests.crowds import judges as planted
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks import ROOT
 from crowdwise.core import method_registry as registry
 from crowdwise.core.params import Param, of
 from crowdwise.core.paramtext import describe, shown
+from tests.data import ROOT
 
 HEAD = "| parameter | takes | default |\n|---|---|---|\n"
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")

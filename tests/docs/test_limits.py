@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import crowdwise as cw
-from benchmarks import ROOT
 from crowdwise.compat.crowdkit import aggregation
 from crowdwise.core import registry as kind_table
+from tests.data import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md")])
 MISSING = re.compile(r"\b(?:not (?:yet )?(?:supported|part of|implemented|available)|unsupported)\b", re.IGNORECASE)

@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest
 
 import crowdwise
-from benchmarks import ROOT
+from tests.data import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.S | re.M)

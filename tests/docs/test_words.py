@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import ROOT
+from tests.data import ROOT
 
 # Word (a regular expression) and what to write instead.
 WORDS = {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks import ROOT
 from crowdwise.stats import agreement as chance
 from crowdwise.workers import agreement, krippendorff_alpha, pair_table
+from tests.data import ROOT
 
 # Made with irrCAC 0.4.4 in an environment of its own (it cannot live beside numba): tables of 1..K, 0 = no label.
 FROZEN = json.loads((ROOT / "tests" / "golden" / "irrcac.json").read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def test_scotts_pi_of_two_is_fleiss_kappa():
 
 def test_intervals_over_tasks_hold_the_population_value():
     """A smaller version of what the benchmark prints."""
-    from benchmarks.workers.coverage import agreement_coverage
+    from tests.crowds.coverage import agreement_coverage
 
     inside = agreement_coverage(range(30))
     assert set(inside) >= {"raw agreement", "Krippendorff's alpha", "Fleiss' kappa", "Gwet's AC1", "Cohen's kappa"}

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 import crowdwise as cw
-from benchmarks.comparisons.sets import item_truth, kendall, load, mean_tau, pair_truth, spammed
+from tests.open_sets.comparisons import item_truth, kendall, load, mean_tau, pair_truth, spammed
 
 pytestmark = pytest.mark.data
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks import ROOT, found_data
 from crowdwise.compat.cleanlab.multiannotator import get_label_quality_multiannotator
+from tests.data import ROOT, found_data
 
 PEER = ROOT / ".venvs" / "cleanlab" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 JOB = """

@@ -14,7 +14,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from benchmarks import ROOT, found_data
+from tests.data import ROOT, found_data
 
 from . import compat_cases, signatures
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.graphs.sets import scores
+from tests.open_sets.graphs import scores
 
 pytestmark = pytest.mark.data
 

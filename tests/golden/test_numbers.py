@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.numbers.sets import SETS, load, score
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gold_margin, interval
+from tests.open_sets.numbers import SETS, load, score
 
 pytestmark = pytest.mark.data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.ordered.sets import scores
+from tests.open_sets.ordered import scores
 
 pytestmark = pytest.mark.data
 DEFAULT = "ordinal_committee (default)"

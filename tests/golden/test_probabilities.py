@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.probabilities.__main__ import load, scored
+from tests.open_sets.probabilities import load, scored
 
 pytestmark = pytest.mark.data
 

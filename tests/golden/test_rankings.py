@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.rankings.sets import few_voters, load, truth
+from tests.open_sets.rankings import few_voters, load, truth
 
 pytestmark = pytest.mark.data
 

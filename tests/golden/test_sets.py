@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.sets.medrel import METHODS, f1, fit, known
+from tests.open_sets.sets import METHODS, f1, fit, known
 
 pytestmark = pytest.mark.data
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import crowdwise as cw
-from benchmarks import data_folder
+from tests.data import data_folder
 
 pytestmark = pytest.mark.data
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.spans.sets import load, scored
+from tests.open_sets.spans import load, scored
 
 pytestmark = pytest.mark.data
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.texts.sets import scored
+from tests.open_sets.texts import scored
 
 pytestmark = pytest.mark.data
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import crowdwise as cw
-from benchmarks import ROOT
 from crowdwise.io.formats import FORMATS
+from tests.data import ROOT
 
 FOLDER = ROOT / "tests" / "written"
 FILES = [

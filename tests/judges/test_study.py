@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from benchmarks.judges import planted
+from tests.crowds import judges as planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.core.errors.IdentifiabilityWarning")
 FAMILIES = {j: f"f{planted.FAMILY[j]}" for j in range(9)}

@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.utils.data import Dataset  # noqa: E402
 
-from benchmarks import ROOT  # noqa: E402
 from crowdwise.core import method_registry as registry  # noqa: E402
 from crowdwise.kinds.classes.learn.tables import WorkerTable  # noqa: E402
 from crowdwise.learn import Crowd, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
 from crowdwise.learn.training.sweep import sweep_both  # noqa: E402
+from tests.data import ROOT  # noqa: E402
 
 N, M, K, D, H = 23, 7, 3, 5, 4  # all different, so that a mixed-up axis shows
 

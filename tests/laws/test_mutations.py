@@ -16,8 +16,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from benchmarks import ROOT
 from crowdwise.cli import main
+from tests.data import ROOT
 
 from ..mutations import mutate
 

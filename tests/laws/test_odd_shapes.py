@@ -1,10 +1,10 @@
-"""Small odd files of every kind give a result or one line; `python -m benchmarks.odd` tries hundreds of each."""
+"""Small odd files of every kind give a result or one line; `python -m tests.laws.odd` tries hundreds of each."""
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.odd import ANSWERS, MOODS, faults, rows
+from .odd import ANSWERS, MOODS, faults, rows
 
 # One file of each mood; the first of them goes through the command as well.
 SEEDS = range(len(MOODS) - 1)

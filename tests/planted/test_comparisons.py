@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import kendalltau
 
 import crowdwise as cw
-from benchmarks.comparisons.__main__ import large
 from crowdwise.kinds.comparisons.maths.models import PairRows
 from crowdwise.kinds.comparisons.simulate import PlantedComparisons, comparison_crowd
 from crowdwise.kinds.comparisons.workers import flag_comparisons
+from tests.crowds.comparisons import large
 
 
 def flagged(seed, shares):

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.workers.false_alarms import Found, independent, measure
 from crowdwise import simulate, workers
 from crowdwise.kinds.classes.workers.dependence import spammer_scores
 from crowdwise.kinds.classes.workers.judgement import Judgement
 from crowdwise.stats.information import spammer_score
 from crowdwise.workers.flags import NAMES, RATES, false_alarms
+from tests.crowds.independent import Found, independent, measure
 
 DENSE, DENSE_UNEVEN, DENSE_TEMPTED = 3, 7, 11  # seeds: everybody labels everything
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.workers.flags import auc, ring, spammer_crowd
 from crowdwise import simulate, workers
 from crowdwise.kinds.classes.workers.copying import estimate_spammers
 from crowdwise.kinds.classes.workers.dependence import shared_signal
 from crowdwise.kinds.classes.workers.judgement import Judgement
+from tests.crowds.spammers import auc, ring, spammer_crowd
 
 
 def caught(flags, votes, names):

@@ -7,12 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmarks.numbers.flags import MIXED, counts
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.intervals import gaussian_interval
 from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.maths.workers import quality
 from crowdwise.kinds.numbers.simulate import number_crowd
+from tests.crowds.numbers import MIXED, counts
 
 
 def planted(seed, tasks=1600, workers=40, per_task=5, **options):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.ordered.planted import errors
 from crowdwise import simulate
+from tests.crowds.ordered import errors
 
 
 def test_biases_and_scales_are_found_and_the_errors_fall():

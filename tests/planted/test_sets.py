@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.sets.planted import ORACLE, one
 from crowdwise import simulate
 from crowdwise.kinds.sets.simulate import PlantedSets, set_crowd
+from tests.crowds.sets import ORACLE, one
 
 
 @pytest.mark.parametrize("classes", [30, 10])

@@ -102,7 +102,7 @@ def promise_page(promise_folder) -> str:
 
 def judge_crowd() -> tuple[cw.Annotations, dict[int, int]]:
     """Four judges with stated confidences, families and prices, one with a hostile name; gold of 100 tasks."""
-    from benchmarks.judges import planted
+    from tests.crowds import judges as planted
 
     truth, label, stated = planted.confident(150, np.random.default_rng(0))
     names = ["judge-a", PAYLOADS[0], "judge-c", "judge-d"]

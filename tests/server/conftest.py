@@ -7,12 +7,12 @@ import uuid
 import pytest
 from starlette.testclient import TestClient
 
-from benchmarks.live.postgres import BIN, Postgres
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue
 from crowdwise.server.commands import manage
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
+from tests.server.postgres import BIN, Postgres
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from benchmarks import ROOT
-from benchmarks.live.fuzz import document, fuzz
+from tests.data import ROOT
 
 BAD = [
     ("/labels", {"task": "t0"}, 422),
@@ -56,21 +55,14 @@ def test_what_is_no_json_is_said_to_be_none(make):
     assert p.client.put("/healthz").json()["status"] == 405
 
 
-def test_the_document_is_up_to_date():
-    path = ROOT / "docs" / "openapi.json"
-    assert json.loads(path.read_text(encoding="utf-8")) == document(), "python -m benchmarks.live.fuzz --write"
-
-
-def test_strange_requests_get_what_the_document_says():
-    assert fuzz(cases=2, seed=1)["failed"] == []
-
-
 def test_the_document_is_encoded_once(make):
     """Anybody may ask for it, also many times."""
     p = make(tasks=1)
     first, second = (p.client.get("/openapi.json") for _ in range(2))
     assert first.status_code == 200
     assert first.headers["content-type"] == "application/json"
-    assert first.json() == p.client.app.openapi() == document()
+    assert first.json() == p.client.app.openapi()
+    text = (ROOT / "docs" / "openapi.json").read_text(encoding="utf-8")
+    assert first.json() == json.loads(text), "python -m benchmarks.live.fuzz --write"
     assert first.content == second.content == p.client.app.document
     assert p.client.app.document is p.client.app.document

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from benchmarks.live.wired import wired
 from crowdwise.server import auth
 from crowdwise.server.api.hub import UNREAD
 from crowdwise.server.api.who import COOKIE, Rates
 from crowdwise.server.problems import Problem
 from crowdwise.server.project import Project
+from tests.server.serving import wired
 
 from .wired import connected, request
 

@@ -11,10 +11,10 @@ import time
 import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from benchmarks.live.wired import wired
 from crowdwise.server.auth import issue
 from crowdwise.server.commands import annotate as commands
 from crowdwise.server.store.log import events
+from tests.server.serving import wired
 
 from .wired import answer, chunked, connected, request, undated, until
 

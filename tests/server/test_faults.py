@@ -176,27 +176,6 @@ def test_a_damaged_database_is_refused(make):
     p.project = make(tasks=1).project
 
 
-@pytest.mark.parametrize("name", ["sqlite", "postgresql"])
-def test_killed_servers_lose_nothing(name, request):
-    """The short form of `python -m benchmarks.live.kills`, in a process of its own: it forks."""
-    import subprocess
-    import sys
-
-    from benchmarks import ROOT
-
-    if name == "postgresql":
-        request.getfixturevalue("postgres")
-    code = (
-        "from benchmarks.live.kills import measure;"
-        f"got = measure(3, 1, ({name!r},))[{name!r}];"
-        "assert got['told'] > 0 and not got['lost'] and not got['doubled'] and got['sound'] and not got['refused'], got"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
 def test_a_backup_of_a_running_project_can_be_served(make, tmp_path):
     from crowdwise.server.store.backup import backup
     from crowdwise.server.store.folder import Folder

@@ -14,10 +14,10 @@ import httptools
 import pytest
 from uvicorn.protocols.http import httptools_impl
 
-from benchmarks import ROOT
-from benchmarks.live.wired import wired
 from crowdwise.server import run
 from crowdwise.server.api.connection import PIPELINED, SLICE, Connection, Limits
+from tests.data import ROOT
+from tests.server.serving import wired
 
 from .wired import answer, chunked, connected, request, until
 

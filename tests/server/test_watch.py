@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from benchmarks.live.wired import wired
 from crowdwise.server import auth, export
 from crowdwise.server.problems import Problem
+from tests.server.serving import wired
 
 from .wired import answer, connected, request, until
 

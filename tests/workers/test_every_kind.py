@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import crowdwise as cw
-from benchmarks.flags.crowds import crowd
 from crowdwise.core import kind as kinds
 from crowdwise.core import method_registry as registry
+from tests.crowds.kinds import crowd
 
 # Found at least, of those who answer at random in six crowds (the oracle of benchmarks/flags finds .31 to 1).
 LEAST = {

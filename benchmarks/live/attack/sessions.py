@@ -23,8 +23,8 @@ from crowdwise.server.api.app import make_app
 from crowdwise.server.api.connection import Limits, is_host
 from crowdwise.server.api.guard import BODY as LONGEST
 from crowdwise.server.project import Project
+from tests.server.serving import wired
 
-from ..wired import wired
 from .served import folder, health, project_in
 
 HOST = "Host: here\r\n"

@@ -11,9 +11,9 @@ import time
 import uuid
 
 from crowdwise.server.commands.annotate import MAX_ASSIGNED
+from tests.server.postgres import BIN, Postgres
 
 from ..kills import held
-from ..postgres import BIN, Postgres
 from .served import Client, folder, health, project_in, served
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.quality import bp_mf
 from crowdwise import simulate
 from crowdwise.kinds.classes.maths import messages
 from crowdwise.kinds.classes.maths import messages as nodes
 from crowdwise.kinds.classes.maths.messages import VoteEdges, propagate
+from tests.crowds import sparse
 
 # (task, worker, label) of a graph without loops.
 TREE = ([0, 1, 1, 2, 2, 3, 3, 4], [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 0, 1, 1, 0, 0])
@@ -108,11 +108,11 @@ def test_what_it_refuses():
 
 
 # Sparse regular crowds; python -m benchmarks.quality.bp_mf does the same with 20 seeds.
-@pytest.mark.parametrize("row", bp_mf.ROWS, ids=str)
+@pytest.mark.parametrize("row", sparse.ROWS, ids=str)
 def test_the_table_of_sparse_regular_crowds(row):
     """Belief propagation within 3.5 standard errors of an independent implementation, and ahead of mean field."""
     seeds = 4
-    found = bp_mf.accuracies(row, seeds)
+    found = sparse.accuracies(row, seeds)
     spread = max(row.spread[3] or 0.018, float(found[:, 3].std(ddof=1)))
     assert found[:, 3].mean() == pytest.approx(row.mean[3], abs=3.5 * spread * np.sqrt(1 / seeds + 1 / 20))
     assert (found[:, 3] - found[:, 2]).mean() > 0

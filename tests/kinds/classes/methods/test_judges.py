@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from benchmarks.judges import planted
 from crowdwise.kinds.classes.methods.judges import judge_verdicts
+from tests.crowds import judges as planted
 
 pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.core.errors.IdentifiabilityWarning")
 

@@ -80,7 +80,7 @@ def test_auto_judges_leads_by_their_own_error():
 @pytest.mark.parametrize("prior", [[0.9, 0.1], [0.95, 0.05]])
 @pytest.mark.parametrize("labels", [3, 5])
 def test_the_default_knows_uneven_classes(prior, labels):
-    from benchmarks.quality.uneven import accuracies
+    from tests.crowds.uneven import accuracies
 
     found = accuracies(prior, labels, seeds=3)
     assert found["committee"] >= max(found["majority_vote"], found["hierarchical"]) - 0.005

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from benchmarks.workers.guessers import HONEST, crowd, flagged
 from crowdwise import simulate
 from crowdwise.kinds.classes.workers.copying import _informative, _row_distance
 from crowdwise.stats.dirichlet import log_rows
+from tests.crowds.guessers import HONEST, crowd, flagged
 
 # Neither the seeds of the benchmark nor those that the constants were settled on.
 SEEDS = range(20_000, 20_006)

@@ -104,7 +104,7 @@ def test_with_certain_truth_intervals_are_those_of_counts():
 
 def test_skill_and_score_intervals_hold_the_truth():
     """A smaller version of what the benchmark prints."""
-    from benchmarks.workers.coverage import skill_coverage
+    from tests.crowds.coverage import skill_coverage
 
     inside = skill_coverage(range(12), "hierarchical")
     assert 0.90 <= np.mean(inside["skill"]) <= 0.99

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-
-from .. import data_folder
+from tests.data import data_folder
 
 SETS = ("rank_facts", "rank_dots", "rank_puzzle")
 

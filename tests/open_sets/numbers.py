@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdwise.kinds.numbers.maths.rows import NumberRows
-
-from .. import data_folder
+from tests.data import data_folder
 
 SETS = (
     "affect_anger", "affect_disgust", "affect_fear", "affect_surprise", "affect_valence", "moviereviews",

@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 
 import crowdwise as cw
-
-from .. import data_folder
+from tests.data import data_folder
 
 SETS = {"text_speech": "labels.csv.gz", "text_translate": "labels.csv"}
 

@@ -1,4 +1,4 @@
-"""python -m benchmarks.odd [KIND ...] [--shapes N]: small odd files of every kind, through the library and the command.
+"""python -m tests.laws.odd [KIND ...] [--shapes N]: small odd files of every kind, through the library and the command.
 
 One task, one worker, crowds that do not hang together, everything tied, empty sets and texts, one class and twenty,
 unicode, boxes without area, spans within spans, missing cells, huge numbers, NaN. Each must give a result whose figures

@@ -13,8 +13,7 @@ from scipy.stats import kendalltau
 
 import crowdwise as cw
 from crowdwise.kinds.comparisons.answers import Comparisons
-
-from .. import data_folder
+from tests.data import data_folder
 
 SETS = ("pair_reading", "convarg")
 

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 import crowdwise as cw
-
-from .. import data_folder
+from tests.data import data_folder
 
 SET = "spans_pico"
 

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-
-from .. import data_folder
+from tests.data import data_folder
 
 SETS = ("labelme", "music")
 NEIGHBOURS = 10
