@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from tests.data import found_data
+from tests.data import ROOT, found_data
 
 # Some methods refuse most small crowds (two classes only, shared tasks only): many examples are left out for them.
 _patient = [hypothesis.HealthCheck.filter_too_much]
@@ -21,12 +21,33 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("crowdwise")
 
 
+# What a folder or a file needs; `data` and single slow tests are marked where they stand.
+MARKS = {
+    "benchmarks/": ("slow",),
+    "tests/client/": ("server",),
+    "tests/cli/test_train": ("torch",),
+    "tests/golden/test_learn": ("torch",),
+    "tests/laws/test_answer_learners.py": ("torch",),
+    "tests/laws/test_learners.py": ("torch",),
+    "tests/learn/": ("torch",),
+    "tests/planted/": ("slow",),
+    "tests/report/test_browser.py": ("browser",),
+    "tests/server/": ("server",),
+    "tests/server/pages/": ("browser",),
+}
+
+
 def pytest_collection_modifyitems(items):
-    if found_data() is None:
-        skip = pytest.mark.skip(reason="the real data sets are not here: set CROWDWISE_DATA to their folder")
-        for item in items:
-            if "data" in item.keywords:
-                item.add_marker(skip)
+    """Mark tests by what they need, and skip those of data sets that are not here."""
+    skip = pytest.mark.skip(reason="the real data sets are not here: set CROWDWISE_DATA to their folder")
+    for item in items:
+        path = item.path.relative_to(ROOT).as_posix()
+        marks = [mark for start, marks in MARKS.items() if path.startswith(start) for mark in marks]
+        marks += ["torch"] if item.path.name in ("test_learn.py", "test_loss.py") else []
+        for mark in marks:
+            item.add_marker(mark)
+        if found_data() is None and "data" in item.keywords:
+            item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +57,8 @@ def _without_onednn(request, monkeypatch):
     oneDNN compiles its kernels at run time, which fails on some machines in a process that has run for long ("could not
     create a primitive"). The tests are about this package's arithmetic, whichever kernels multiply matrices.
     """
-    if hasattr(request.module, "torch"):
-        monkeypatch.setattr(request.module.torch.backends.mkldnn, "enabled", False)
+    if "torch" in request.keywords:
+        monkeypatch.setattr(pytest.importorskip("torch").backends.mkldnn, "enabled", False)
 
 
 @pytest.fixture
