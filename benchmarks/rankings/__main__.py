@@ -27,7 +27,7 @@ def accuracy_section(draws: int = 100) -> str:
     rows = []
     for method in METHODS:
         facts = cw.evaluate(cw.method(method).fit(load("rank_facts")), truth("rank_facts"), resamples=1000)
-        value, low, high = facts.found["kendall"]
+        value, (low, high) = facts.kendall, facts.intervals["kendall"]
         cells = [f"{value:.3f} ({low:.2f} to {high:.2f})"]
         for name in ("rank_dots", "rank_puzzle"):
             for k in (5, 10, 50):

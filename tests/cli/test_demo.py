@@ -23,7 +23,7 @@ def test_every_number_of_the_demo_agrees(crowdwise_cli, tmp_path):
     shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
     result, votes = cw.Result.load(tmp_path / "demo" / "run"), cw.read(tmp_path / "demo" / "crowd" / "labels.csv")
     level = trust(result)
-    assert f"without the truth: {level.sentence()}." in text
+    assert f"crowdwise states about the labels by adaptive: {level.sentence()}." in text
     measured = re.search(r"shows: m(easured on 1,200 tasks .*? are right)\.", text)[1]
     assert f"M{measured}." in shown
     right = re.search(r"([\d.]+) % of the labels are right", measured)[1]

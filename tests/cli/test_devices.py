@@ -46,7 +46,7 @@ def test_what_the_system_makes_up_is_not_read(fails, name):
 def test_folders_of_the_system(fails, name):
     for command in ("inspect", "aggregate"):
         fails(command, name, words=name.rpartition("/")[2])
-    fails("show", name, words="is no saved result")
+    fails("show", name, words="is not a saved result")
 
 
 def test_a_pipe_is_read(crowdwise_cli, tmp_path):

@@ -140,9 +140,9 @@ def test_chosen_gold_is_recorded_and_calibrates_nothing(folder, crowdwise_cli, f
 def test_an_assumption_is_stated(folder, crowdwise_cli, tmp_path):
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "--gold", folder / "gold.csv", "-o", tmp_path / "r")
     assert code == 0
-    assert "are taken for a random sample" in err
+    assert "are assumed to be a random sample" in err
     _, _, err = crowdwise_cli("report", tmp_path / "r", "--gold", folder / "gold.csv", "-o", tmp_path / "p.html")
-    assert "are taken for a random sample" in err
+    assert "are assumed to be a random sample" in err
     _, _, err = crowdwise_cli("accept", tmp_path / "r", "--gold", folder / "gold.csv", "--error", ".2")
     assert "only assumed" in err
     given = ("--gold", folder / "gold.csv", "--sampling", "random", "-o", tmp_path / "s")
@@ -285,7 +285,7 @@ def test_a_labelled_check_file_needs_no_statement(folder, crowdwise_cli, tmp_pat
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", *given, "-o", run)
     assert code == 0, err
     assert "those of the draw recorded in check.draw.json" in err
-    assert "are taken for a random sample" not in err
+    assert "are assumed to be a random sample" not in err
     assert cw.Run.load(run).result.extra["gold_sampling"] == "random"
     code, out, err = crowdwise_cli("estimate", run, *given[:2], "--metric", "accuracy", "--json")
     assert code == 0, err

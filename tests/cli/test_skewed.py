@@ -57,7 +57,7 @@ def test_a_task_that_everybody_labelled(everybody, crowdwise_cli, tmp_path, comm
 
 @pytest.mark.parametrize("method", ["mmsr", "eigen_ratio", "ghosh", "pgd"])
 def test_methods_that_compare_all_workers_say_what_it_would_take(everybody, fails, method):
-    fails("aggregate", everybody, "-m", method, words="the fullest task has 30,000 | like majority_vote")
+    fails("aggregate", everybody, "-m", method, words="the largest task has 30,000 | such as majority_vote")
 
 
 def crowd(n_tasks, n_workers, n_classes, each, seed=0):
@@ -95,7 +95,7 @@ def test_too_many_meetings_keep_the_busiest(monkeypatch):
     assert votes.labels_per_worker[in_].min() >= votes.labels_per_worker[out].max()
     assert (np.bincount(votes.task[kept]).astype(float) ** 2).sum() <= 20_000
     monkeypatch.setattr(worker_pairs, "MAX_LABEL_PAIRS", 20_000)
-    with pytest.warns(CostWarning, match=rf"among the {in_.sum()} with most labels; with the other {left}"):
+    with pytest.warns(CostWarning, match=rf"the {in_.sum()} workers with the most labels are compared pair by pair; with the other {left}"):
         table = pair_table(votes)
     assert set(table["first"]) | set(table["second"]) <= set(votes.workers.filter(in_.tolist()))
     monkeypatch.setattr(worker_pairs, "_MOST", 20_000)

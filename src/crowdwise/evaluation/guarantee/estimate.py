@@ -74,7 +74,7 @@ def estimate(
     >>> verdicts = ["pass" if i % 10 < 7 else "fail" for i in range(400)]
     >>> votes = cw.Annotations.from_arrays(tasks, ["judge"] * 400, verdicts)
     >>> gold = {f"t{i:03}": verdicts[i] for i in range(0, 400, 7)}
-    >>> figure = cw.estimate(votes, gold=gold, of="share:pass", sampling="random")
+    >>> figure = cw.estimate(votes, gold=gold, metric="share:pass", sampling="random")
     >>> round(figure.value, 3), figure.low < 0.7 < figure.high
     (0.7, True)
     """
