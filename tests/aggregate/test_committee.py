@@ -7,7 +7,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.kinds.classes.methods.ensemble.committee import MEMBERS, variant
-from crowdwise.kinds.classes.methods.ensemble.confidence import AVERAGE, Table, shipped
+from crowdwise.kinds.classes.methods.ensemble.confidence import AVERAGE, ConfidenceTable, shipped
 from crowdwise.kinds.classes.methods.ensemble.confidence import skill as skill_of
 from crowdwise.kinds.classes.methods.ensemble.pool import leaning
 from crowdwise.kinds.classes.methods.held_out import held_out
@@ -46,7 +46,7 @@ def test_expected_accuracy_leaves_gold_out():
 
 
 def test_many_labels_say_more_than_few():
-    table, pool = Table(0.15, 0.0, 0.1, 1.0), np.array([[0.8, 0.2], [0.8, 0.2]])
+    table, pool = ConfidenceTable(0.15, 0.0, 0.1, 1.0), np.array([[0.8, 0.2], [0.8, 0.2]])
     p = table.believed(pool, np.array([3.0, 30.0]))
     assert p[0, 0] < p[1, 0]
 

@@ -31,7 +31,7 @@ F8 = npt.NDArray[np.float64]
 __all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "posterior_under", "run"]
 
 
-class Additive(Statistics, Protocol):
+class AdditiveStatistics(Statistics, Protocol):
     """Statistics that add up over shards."""
 
     def __add__(self, other: Self, /) -> Self: ...
@@ -46,7 +46,7 @@ class Shard(Protocol):
 
 
 P = TypeVar("P")
-S = TypeVar("S", bound=Additive)
+S = TypeVar("S", bound=AdditiveStatistics)
 W = TypeVar("W", bound=Shard)
 W_in = TypeVar("W_in", bound=Shard, contravariant=True)
 

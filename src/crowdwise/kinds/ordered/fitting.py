@@ -15,9 +15,9 @@ from ...em.passes import Passes, run
 from ...em.sources import Known
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
-from ..classes.methods.base import Aggregator, PartitionedAggregator, Run
+from ..classes.methods.base import Aggregator, FitOptions, PartitionedAggregator
 from ..classes.methods.confusion.base import ConfusionFit, ConfusionModel, Matrices, in_rounds
-from ..classes.methods.gold import Gold
+from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import (
     FitState,
     PartitionedVotes,
@@ -40,13 +40,15 @@ LEARNING = 40
 class OrderedAggregator(Aggregator):
     """Base class of methods that work on levels of the classes, 0 the lowest."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
         """Convert classes to levels, run `solve_levels`, and convert the solution to class codes."""
         order = annotations.answers.order
         assert order is not None
         to_levels = LevelCodes(np.asarray(order))
         votes, gold_levels = to_levels(annotations, None if gold is None else gold.label)
-        solution = self.solve_levels(votes, None if gold_levels is None else Gold(gold_levels, votes.n_classes), run)
+        solution = self.solve_levels(
+            votes, None if gold_levels is None else GoldLabels(gold_levels, votes.n_classes), run
+        )
         level = to_levels.level
         return replace(
             _to_class_codes(solution, level),
@@ -55,7 +57,7 @@ class OrderedAggregator(Aggregator):
         )
 
     @abstractmethod
-    def solve_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
         """Solve annotations whose codes are levels."""
 
 
@@ -130,7 +132,7 @@ class RoundsAggregator(PartitionedAggregator):
     tol: NonNegative = 1e-3
     prior_class: NonNegative = 1.0
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, run_: FitOptions) -> FitState:
         """Convert classes to levels, fit, and convert the fit to class codes."""
         assert votes.order is not None
         to_levels = LevelCodes(np.asarray(votes.order))
@@ -142,7 +144,7 @@ class RoundsAggregator(PartitionedAggregator):
             to_levels.level,
         )
 
-    def _learn_levels(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def _learn_levels(self, votes: PartitionedVotes, run_: FitOptions) -> FitState:
         """Fit on levels, starting from the shares of the votes."""
         k = votes.n_classes
         types = WorkerTypes.start(k, votes.sum(_label_counts, np.add))

@@ -16,8 +16,8 @@ from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.votes import Votes
 from ...em.kernels import many_fits
 from ..classes.annotations import Annotations
-from ..classes.methods.base import Aggregator, Run
-from ..classes.methods.gold import Gold
+from ..classes.methods.base import Aggregator, FitOptions
+from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import Solution
 from .answers import Sets
 from .fitting import SetAggregator, SetSolution
@@ -94,9 +94,11 @@ class BinaryRelevance(SetAggregator):
             annotations = annotations.take(votes.answers.menus[votes.answers.menu, j])
         class_gold = None
         if gold is not None and (gold[:, j] >= 0).any():
-            class_gold = Gold(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
+            class_gold = GoldLabels(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
         base_method: Aggregator = method(self.by, seed=self.seed)
-        return base_method.fit_solution(annotations, class_gold, Run())  # only the estimates are needed, not the skills
+        return base_method.fit_solution(
+            annotations, class_gold, FitOptions()
+        )  # only the estimates are needed, not the skills
 
 
 def names_class(votes: Votes[Sets], j: int) -> npt.NDArray[np.int32]:

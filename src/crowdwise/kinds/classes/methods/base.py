@@ -19,7 +19,7 @@ from ..estimate import ClassWorkers, LazySkill, class_result
 from ..maths.skill import Skill
 from .calibrated import calibrated
 from .drop_empty import NonEmpty
-from .gold import Gold, as_gold, as_prior
+from .gold import GoldLabels, as_gold, as_prior
 from .partitioned import FitState, PartitionedVotes, Solution
 from .requirements import check_requirements, check_size
 from .skills import expected_wrong, lazy_skills
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .infer import ClassModel
 
 F8 = npt.NDArray[np.float64]
-__all__ = ["Aggregator", "FitState", "PartitionedAggregator", "PartitionedVotes", "Run", "Solution"]
+__all__ = ["Aggregator", "FitOptions", "FitState", "PartitionedAggregator", "PartitionedVotes", "Solution"]
 
 
 @dataclass(frozen=True)
-class Run:
+class FitOptions:
     """How a fit is run, apart from the method's own parameters.
 
     Attributes:
@@ -45,7 +45,7 @@ class Run:
     callback: Callback | None = None
     prior: F8 | None = None
 
-    def partition(self, annotations: Annotations, gold: Gold | None) -> PartitionedVotes:
+    def partition(self, annotations: Annotations, gold: GoldLabels | None) -> PartitionedVotes:
         """Return the annotations in parts, ready for passes."""
         return PartitionedVotes.of(annotations, gold, self.n_shards)
 
@@ -87,25 +87,25 @@ class Aggregator(Method):
         gold_codes = as_gold(gold, annotations)
         has_gold = gold_codes is not None
         check_requirements(self.name, annotations, annotations.links is not None, has_gold, prior is not None)
-        run = Run(n_shards, callback, as_prior(prior, annotations))
-        solution = self.fit_solution(annotations, gold_codes, run)
+        options = FitOptions(n_shards, callback, as_prior(prior, annotations))
+        solution = self.fit_solution(annotations, gold_codes, options)
         self.warn_unless_settled(solution.converged, solution.n_iter)
         result = self._result(annotations, gold_codes, solution)
         calibrates = self.calibrates if calibrate is None else calibrate
         if gold_codes is None or not calibrates or "gold" in registry.card(self.name).needs:
             return result
-        result = calibrated(self, result, annotations, gold_codes, run)
+        result = calibrated(self, result, annotations, gold_codes, options)
         # The share of right labels measured on gold narrows the intervals of the skills too.
         skill = LazySkill(_skill(annotations, gold_codes, solution, result.extra))
         return replace(result, worker_summary=ClassWorkers(skill, result.confusion, result.counts))
 
-    def fit_solution(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         """Run `solve` without empty tasks and workers, then add them to the solution."""
-        non_empty = NonEmpty.of(annotations, run.prior, all_workers=self.worker_extra is None)
+        non_empty = NonEmpty.of(annotations, options.prior, all_workers=self.worker_extra is None)
         if non_empty is None:
-            return self.solve(annotations, gold, run)
-        prior = None if run.prior is None else run.prior[non_empty.workers]
-        solution = self.solve(non_empty.select(annotations), non_empty.select_gold(gold), replace(run, prior=prior))
+            return self.solve(annotations, gold, options)
+        prior = None if options.prior is None else options.prior[non_empty.workers]
+        solution = self.solve(non_empty.select(annotations), non_empty.select_gold(gold), replace(options, prior=prior))
         fill = self.empty_task_values()
         expand, class_prior = non_empty.expand_tasks, solution.class_prior
         extra = {name: expand(v, fill[name]) if name in fill else v for name, v in solution.extra.items()}
@@ -127,7 +127,7 @@ class Aggregator(Method):
         return {}
 
     @abstractmethod
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         """Run the method. Either every task has a label or none has."""
 
     @staticmethod
@@ -135,7 +135,7 @@ class Aggregator(Method):
         """Return the fitted model of a result, for methods that learn more than confusions or vote weights."""
         return None
 
-    def _result(self, annotations: Annotations, gold: Gold | None, solution: Solution) -> Result:
+    def _result(self, annotations: Annotations, gold: GoldLabels | None, solution: Solution) -> Result:
         posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
         return class_result(
             method=self.name,
@@ -159,7 +159,7 @@ class Aggregator(Method):
 
 
 def _skill(
-    annotations: Annotations, gold: Gold | None, solution: Solution, extra: Mapping[str, Any]
+    annotations: Annotations, gold: GoldLabels | None, solution: Solution, extra: Mapping[str, Any]
 ) -> Callable[[], Skill]:
     posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
     return lazy_skills(annotations, gold, replace(solution, posterior=posterior), expected_wrong(extra))
@@ -169,11 +169,11 @@ def _skill(
 class PartitionedAggregator(Aggregator):
     """A method that passes over its votes in parts, which need not be in memory together (see parts.py)."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         """Fit all parts, then estimate their tasks."""
-        data = run.partition(annotations, gold)
-        return self.learn(data, run).to_solution(data)
+        data = options.partition(annotations, gold)
+        return self.learn(data, options).to_solution(data)
 
     @abstractmethod
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
         """Run the method as jobs over parts. Either every task has a label or none has."""

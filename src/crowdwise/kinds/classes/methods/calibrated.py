@@ -22,15 +22,17 @@ from ....evaluation.calibration import FEWEST, KEY, LEVEL
 from ....stats.gold_calibration import GoldCalibration, GoldSums, share_of_means
 from ....stats.ties import break_ties, tie_shares, winners
 from ..annotations import Annotations
-from .gold import Gold
+from .gold import GoldLabels
 
 if TYPE_CHECKING:
-    from .base import Aggregator, Run
+    from .base import Aggregator, FitOptions
 
 F8 = npt.NDArray[np.float64]
 
 
-def calibrated(method: Aggregator, result: Result, annotations: Annotations, gold: Gold, run: Run) -> Result:
+def calibrated(
+    method: Aggregator, result: Result, annotations: Annotations, gold: GoldLabels, options: FitOptions
+) -> Result:
     """Return the result with confidence calibrated on gold; the labels stay as they are.
 
     `extra["gold_check"]` holds the calibration, or the reason why there is none. `extra["blind_..."]` describe the fit
@@ -43,14 +45,14 @@ def calibrated(method: Aggregator, result: Result, annotations: Annotations, gol
         result: The result of a fit, with or without this gold.
         annotations: The votes.
         gold: The gold.
-        run: How the fit was run.
+        options: The options of the fit.
     """
     checked = np.flatnonzero(gold.mask & (annotations.labels_per_task > 0))
     if len(checked) < FEWEST:
         return _noted(result, too_few(len(checked)))
     with warnings.catch_warnings():  # the first fit has warned about these votes already
         warnings.simplefilter("ignore", CrowdwiseWarning)
-        blind = method.fit_solution(annotations, None, replace(run, callback=None)).posterior
+        blind = method.fit_solution(annotations, None, replace(options, callback=None)).posterior
     # Gold that was used for the fit only was chosen in another way: it is neither sample nor population.
     fit_gold = None if result.gold is None else result.gold & ~gold.mask
     sums = sums_of(blind, annotations.labels_per_task, gold, fit_gold)
@@ -85,7 +87,7 @@ def _noted(result: Result, note: dict[str, Any]) -> Result:
 
 
 def sums_of(
-    blind: F8, n_labels: npt.NDArray[np.int64], gold: Gold, fit_gold: npt.NDArray[np.bool_] | None = None
+    blind: F8, n_labels: npt.NDArray[np.int64], gold: GoldLabels, fit_gold: npt.NDArray[np.bool_] | None = None
 ) -> GoldSums:
     """Return the sums from which a fit without gold is calibrated.
 

@@ -18,10 +18,10 @@ from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.ability import COMPILED_FROM, ability_pass
 from ..maths.minimax import minimax_pass
-from .base import Aggregator, PartitionedAggregator, Run
+from .base import Aggregator, FitOptions, PartitionedAggregator
 from .confusion.base import vote_shares
 from .confusion.matrices import coin_matrix
-from .gold import Gold
+from .gold import GoldLabels
 from .infer import ClassModel
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution
 
@@ -61,7 +61,7 @@ class GLAD(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
         """Maximise the marginal log posterior from the prior means; each part uses the easiness of its own tasks."""
         m, n, k = data.n_workers, data.n_tasks, data.n_classes
         compiled = len(data) >= COMPILED_FROM
@@ -77,7 +77,7 @@ class GLAD(PartitionedAggregator):
                 np.concatenate([slopes.ability_bend, *slopes.easiness_bend]) + self.prior_sd**-2,
             )
 
-        optimum = climb(objective, mean, max_iter=self.max_iter, tol=self.tol, callback=run.callback)
+        optimum = climb(objective, mean, max_iter=self.max_iter, tol=self.tol, callback=options.callback)
         ability, easiness = optimum.x[:m], np.clip(optimum.x[m:], -EASINESS, EASINESS)
         return FitState(
             predictor=AbilityPredictor(ability, easiness, compiled),
@@ -203,7 +203,7 @@ class MinimaxEntropy(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         """Fit the worker logits to the vote shares, then maximise the marginal over all logits."""
         m, n, k = annotations.n_workers, annotations.n_tasks, annotations.n_classes
         cut, tasks = m * k * k, n if self.strength_task is not None else 0
@@ -224,7 +224,7 @@ class MinimaxEntropy(Aggregator):
 
         votes = vote_shares(annotations, gold)
         first = climb(lambda x: objective(x, votes), np.zeros(len(penalty)), max_iter=FIRST_STEPS, tol=1e-4, reach=2.0)
-        optimum = climb(objective, first.x, max_iter=self.max_iter, tol=self.tol, callback=run.callback)
+        optimum = climb(objective, first.x, max_iter=self.max_iter, tol=self.tol, callback=options.callback)
         worker, task = optimum.x[:cut].reshape(m, k, k), optimum.x[cut:].reshape(tasks, k, k)
         posterior = minimax_pass(annotations, worker, task if tasks else None, gold_codes).posterior
         return Solution(

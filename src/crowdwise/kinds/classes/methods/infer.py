@@ -52,14 +52,14 @@ class ClassModel(Model[Annotations]):
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionTable(ClassModel):
+class FittedConfusion(ClassModel):
     """A confusion-matrix model: theta[worker, true, observed] and weight[class] of the E-step."""
 
     theta: F8
     weight: F8
 
     @classmethod
-    def of(cls, result: Result) -> ConfusionTable:
+    def of(cls, result: Result) -> FittedConfusion:
         """Take the model of a result; Bayesian methods infer with exp E log A and exp E log d, not with the means."""
         theta = result.extra.get("theta", result.confusion)
         return cls(result, np.asarray(theta), result.extra.get("class_weight", result.class_prior))
@@ -121,7 +121,7 @@ def model_of(result: Result) -> ClassModel | None:
     if model is not None:
         return model
     if result.confusion is not None:
-        return ConfusionTable.of(result)
+        return FittedConfusion.of(result)
     weight = result.extra.get("vote_weight")
     if weight is None:
         return None
@@ -226,7 +226,7 @@ def _skill(summary: Any, old: npt.NDArray[np.int64], is_known: Mask) -> Skill:
 
 
 def _extra(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> dict[str, Any]:
-    if not isinstance(result.model, ConfusionTable | VoteWeights):
+    if not isinstance(result.model, FittedConfusion | VoteWeights):
         # Arrays describe the tasks and workers of the fit, not the new ones.
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
     extra = {name: value for name, value in result.extra.items() if name not in _OF_THE_FIT}

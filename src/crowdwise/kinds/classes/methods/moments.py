@@ -24,16 +24,16 @@ from ..annotations import Annotations
 from ..maths.factors import align, best_order, common_order, impute_blocks, orthogonal_components
 from ..maths.messages import VoteEdges
 from ..maths.moments import PairTables, complete_rank_one, pairs
-from .base import Aggregator, Run
+from .base import Aggregator, FitOptions
 from .confusion.base import ConfusionModel, Matrices, Params
-from .gold import ClassOrder, Gold
+from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MomentEstimate:
     """confusion[worker, true, observed], class_prior, and the mask of the workers with an estimate."""
 
     confusion: F8
@@ -58,10 +58,10 @@ class MomentAggregator(Aggregator):
     smoothing: Positive = 0.1
 
     @abstractmethod
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Estimate the workers that the moments reach."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
         """Compute moments and estimates, then run the E-step and EM steps, with classes in order of appearance."""
         if annotations.n_workers > self.max_workers:
             raise DataError(
@@ -87,7 +87,7 @@ class MomentAggregator(Aggregator):
             )
         return pair_tables
 
-    def _warn(self, estimate: Estimate) -> None:
+    def _warn(self, estimate: MomentEstimate) -> None:
         if not estimate.good.all():
             warnings.warn(
                 f"{int((~estimate.good).sum())} of {len(estimate.good)} workers share too few tasks with others for "
@@ -96,10 +96,10 @@ class MomentAggregator(Aggregator):
                 stacklevel=4,
             )
 
-    def _finish(self, votes: Annotations, gold: Gold | None, estimate: Estimate) -> Solution:
+    def _finish(self, votes: Annotations, gold: GoldLabels | None, estimate: MomentEstimate) -> Solution:
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
-        data: Matrices = Passes(model, Run().partition(votes, gold))
+        data: Matrices = Passes(model, FitOptions().partition(votes, gold))
         params = self._params(votes, estimate, gold)
         stats, _ = data.accumulate(params)
         if not estimate.good.all():
@@ -122,7 +122,7 @@ class MomentAggregator(Aggregator):
         }
         return Solution(posterior, params.class_prior, confusion, counts, **fit_trace)
 
-    def _params(self, votes: Annotations, estimate: Estimate, gold: Gold | None = None) -> Params:
+    def _params(self, votes: Annotations, estimate: MomentEstimate, gold: GoldLabels | None = None) -> Params:
         """Return the estimates with pseudo-counts, as if each worker's tasks had the class frequencies.
 
         Labels of gold tasks are counted directly, the estimate covers the other labels.
@@ -182,7 +182,7 @@ class CNMF(MomentAggregator):
     max_iter: Count = 1_000
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run EM on the pair tables from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
         a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
@@ -197,7 +197,7 @@ class CNMF(MomentAggregator):
             a, d = factors(mass, a)
         good = pair_tables.has_pairs()
         order = common_order(a, pair_tables.overlap())
-        return Estimate(a[:, order], d[order], good, np.array(trace), len(trace), converged)
+        return MomentEstimate(a[:, order], d[order], good, np.array(trace), len(trace), converged)
 
 
 def pair_sweep(pair_tables: PairTables, a: F8, d: F8) -> tuple[F8, float]:
@@ -250,13 +250,13 @@ class MultiSPA(MomentAggregator):
     name: ClassVar[str] = "multi_spa"
     em_steps: Whole = 10
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run SPA for each worker, find a common order of the classes, then the class prior by least squares."""
         k = annotations.n_classes
         least = 5.0 if self.min_overlap is None else self.min_overlap / k
         confusion, good = corners(pair_tables, k, least)
         confusion = align(confusion, pair_tables, good) if good.any() else confusion
-        return Estimate(confusion, class_frequencies(confusion, pair_tables, good), good)
+        return MomentEstimate(confusion, class_frequencies(confusion, pair_tables, good), good)
 
 
 def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_]]:
@@ -336,7 +336,7 @@ class SML(MomentAggregator):
     max_iter: Count = 10_000
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Fit the rank-one covariance, then choose the imbalance of highest likelihood."""
         sign = np.array([-1.0, 1.0])
         n, share = pair_tables.n, pair_tables.share
@@ -362,7 +362,7 @@ class SML(MomentAggregator):
             theta = np.ascontiguousarray(confusion.transpose(0, 2, 1))
             fits.append(accumulate(space, theta, prior)[1])
         confusion, prior = grid[int(np.argmax(fits))]
-        return Estimate(confusion, prior, good, n_iter=n_iter, converged=converged)
+        return MomentEstimate(confusion, prior, good, n_iter=n_iter, converged=converged)
 
 
 def _accuracies(v: F8, mean: F8, b: float, edge: F8) -> tuple[F8, F8]:
@@ -401,14 +401,14 @@ class SpectralDS(MomentAggregator):
     em_steps: Whole = 10
     n_splits: Count = 5
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Return the most likely estimate of several random splits."""
         rng = np.random.default_rng(self.seed)
         space, good = Workspace.of(annotations), pair_tables.has_pairs()
         best, best_estimate = -np.inf, None
         for _ in range(self.n_splits):
             group = rng.permutation(annotations.n_workers) % 3
-            estimate = Estimate(*_split(annotations, group, rng), good)
+            estimate = MomentEstimate(*_split(annotations, group, rng), good)
             params = self._params(annotations, estimate)
             _, fit = accumulate(space, params.theta, params.class_prior)
             if fit > best:
@@ -499,7 +499,7 @@ class SymNMF(MomentAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Impute the gaps, take the root, rotate it, and extract the matrices."""
         k, good = annotations.n_classes, pair_tables.has_pairs()
         m = int(good.sum())
@@ -513,7 +513,9 @@ class SymNMF(MomentAggregator):
         confusion[good] = h / size[:, :, None]
         prior = size.mean(axis=0) ** 2
         order = common_order(confusion, pair_tables.overlap())
-        return Estimate(confusion[:, order], (prior / prior.sum())[order], good, n_iter=n_iter, converged=converged)
+        return MomentEstimate(
+            confusion[:, order], (prior / prior.sum())[order], good, n_iter=n_iter, converged=converged
+        )
 
     def _rotate(self, root: F8, k: int) -> tuple[F8, int, bool]:
         """Return H ≥ 0 close to root @ Q, Q orthogonal, by alternating projection (Procrustes) from SPA's corners."""
@@ -574,7 +576,7 @@ class Tensor(MomentAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run EM on the tables of pairs and triples from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
         if k > MAX_CLASSES:
@@ -592,7 +594,7 @@ class Tensor(MomentAggregator):
                 break
             a, d = factors(mass + triple_mass, a)
         order = common_order(a, pair_tables.overlap())
-        return Estimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
+        return MomentEstimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
 
 
 def triples(annotations: Annotations, pair_tables: PairTables, n_partners: int) -> tuple[I8, F8]:

@@ -17,8 +17,8 @@ from ....core.vocabulary import quote
 from ....stats.logspace import normalise_rows, shares
 from ..annotations import Annotations
 from ..maths.judges import LEAST, log_scores, mean_by_task, normalised_votes, surprise
-from .base import Aggregator, Run
-from .gold import Gold
+from .base import Aggregator, FitOptions
+from .gold import GoldLabels
 from .partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ class PredictionAggregator(Aggregator):
 
     predicted_class: Annotated[str, Note("a class")] | None = None
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
         """Estimate the tasks from the rows with a prediction."""
         if not len(annotations):
             flat = np.full((annotations.n_tasks, annotations.n_classes), 1 / annotations.n_classes)

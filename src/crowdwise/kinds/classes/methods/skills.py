@@ -22,7 +22,7 @@ from ....em.loop import Additive, plus
 from ....stats.logspace import shares
 from ..annotations import Annotations
 from ..maths.skill import Skill, skill_of, skill_sums, widest
-from .gold import Gold
+from .gold import GoldLabels
 from .held_out import shrunk
 from .partitioned import PartitionedVotes, Predictor, Solution, SolutionPredictor, apply_predictor, clamped
 from .requirements import too_sparse
@@ -72,7 +72,7 @@ def expected_wrong(extra: Mapping[str, Any]) -> float | None:
 
 
 def lazy_skills(
-    annotations: Annotations, gold: Gold | None, solution: Solution, wrong: float | None = None
+    annotations: Annotations, gold: GoldLabels | None, solution: Solution, wrong: float | None = None
 ) -> Callable[[], Skill]:
     """Return a function that computes the skills of a solution; it holds the votes and the posterior, nothing else.
 

@@ -24,7 +24,7 @@ from . import over_time
 from . import tasks as task_tables
 from . import workers as worker_tables
 from .tasks import Calibration, calibration
-from .verdict import Verdict, steps, verdict
+from .verdict import SummaryValues, steps, verdict
 from .workers import PairMap, pairs
 
 # Most rows in the table of classes.
@@ -38,11 +38,11 @@ class ClassView:
     facts: dict[str, Any]
     classes: list[dict[str, Any]]
     ledger: dict[str, Any]
-    verdict: Verdict
+    verdict: SummaryValues
     steps: list[str]
     agreement: list[Coefficient]
     meanings: Mapping[str, str]
-    rows: list[worker_tables.WorkerRow]
+    rows: list[worker_tables.WorkerTableRow]
     n_workers: int
     has: dict[str, bool]
     notes: list[Note]

@@ -20,7 +20,7 @@ from ....evaluation.evaluate import ALL_GOLD
 from ....evaluation.scores import Table
 from ....io.csv.folder import write_tables
 from ..annotations import Annotations
-from ..methods.gold import Gold, as_gold
+from ..methods.gold import GoldLabels, as_gold
 from ..methods.requirements import is_wide
 from .method_runs import ComparisonInputs, MethodRun, ProgressCallback, run_all
 
@@ -224,7 +224,7 @@ def _suitable(annotations: Annotations) -> list[str]:
     return [name for name in registry.names() if not missing & registry.card(name).needs]
 
 
-def _check_truth(annotations: Annotations, truth_labels: pl.DataFrame, gold: Gold | None) -> None:
+def _check_truth(annotations: Annotations, truth_labels: pl.DataFrame, gold: GoldLabels | None) -> None:
     """Raise unless some task with truth is not gold."""
     at, has_task = lookup(annotations.tasks, truth_labels["task"])
     if not has_task.any():

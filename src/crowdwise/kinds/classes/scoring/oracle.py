@@ -19,8 +19,8 @@ from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
 from ....em.kernels import Workspace, accumulate
 from ..annotations import Annotations
-from ..methods.base import Aggregator, Run
-from ..methods.gold import Gold, as_gold
+from ..methods.base import Aggregator, FitOptions
+from ..methods.gold import GoldLabels, as_gold
 from ..methods.partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ def oracle(
 class _Oracle(Aggregator):
     name: ClassVar[str] = "oracle"
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
         raise NotImplementedError("the oracle needs confusion matrices; call crowdwise.classes.oracle")
 
 

@@ -15,8 +15,8 @@ from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from .....em.loop import Fit
 from .....em.passes import Passes, run
 from .....stats.dirichlet import divergence
-from ..base import PartitionedAggregator, Run
-from ..partitioned import FitState, ModelPredictor, PartitionedVotes, Shape
+from ..base import FitOptions, PartitionedAggregator
+from ..partitioned import FitState, ModelPredictor, PartitionedVotes, VotesShape
 from .base import Start, WeightedVoteStart, by_votes, counted
 
 F8 = npt.NDArray[np.float64]
@@ -149,7 +149,7 @@ class MACE(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
         """Run a few passes from every start, then continue the best one."""
         if self.variational:
             model: MACEModel = VariationalMACE(self.prior_know, self.prior_habit)
@@ -162,7 +162,7 @@ class MACE(PartitionedAggregator):
         fit = best_start(fits)
         trace = fit.trace
         if not fit.converged and self.max_iter > pilot:
-            fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=run_.callback)
+            fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=options.callback)
             trace = np.concatenate([trace, fit.trace])
         worker = model.mean(fit.stats)
         predictor = ModelPredictor(model, fit.params)
@@ -182,7 +182,7 @@ class MACE(PartitionedAggregator):
             },
         )
 
-    def starts(self, shape: Shape) -> list[Start]:
+    def starts(self, shape: VotesShape) -> list[Start]:
         """Return vote shares, then votes under random worker weights, which favour no class."""
         streams = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))
         return [by_votes, *(WeightedVoteStart(rng.exponential(size=shape.n_workers)) for rng in streams)]

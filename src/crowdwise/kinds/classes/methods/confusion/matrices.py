@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .....core.method_registry import card
 from .....core.params import Above, Below, MethodName, NonNegative, Positive
 from .....stats.coins import even
-from ..partitioned import PartitionedVotes, Shape
+from ..partitioned import PartitionedVotes, VotesShape
 from .base import ConfusionAggregator, ConfusionModel, ReliableStart, Start, start_from_method
 
 F8 = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ class OneCoin(ConfusionAggregator):
     smoothing: Positive = 0.5
     prior_class: NonNegative = 0.0
 
-    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: VotesShape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker."""
         return CoinModel(np.full((1, 1), float(self.smoothing)), self.prior_class)
 
@@ -97,7 +97,7 @@ class ConfusionVector(ConfusionAggregator):
     smoothing: Positive = 1.0
     prior_class: NonNegative = 0.0
 
-    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: VotesShape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker and class."""
         return _Vector(np.full((1, 1), float(self.smoothing)), self.prior_class)
 
@@ -155,7 +155,7 @@ class DawidSkene(ConfusionAggregator):
             return starts
         return [*starts, start_from_method(self.init, data, self.seed)]
 
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with pseudo-counts off and on the diagonal."""
         diagonal = self.smoothing if self.smoothing_diagonal is None else self.smoothing_diagonal
         prior = np.full((shape.n_classes, shape.n_classes), float(self.smoothing))
@@ -205,7 +205,7 @@ class Pooled(ConfusionAggregator):
     smoothing: Positive = 0.01
     prior_class: NonNegative = 0.0
 
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with one matrix and the same pseudo-count everywhere."""
         return _Pool(np.full((shape.n_classes,) * 2, float(self.smoothing)), self.prior_class)
 
@@ -243,7 +243,7 @@ class ZenCrowd(ConfusionAggregator):
     smoothing: Positive = 0.01
     start: Annotated[float, Above(0), Below(1)] = 0.8
 
-    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: VotesShape) -> ConfusionModel:  # noqa: ARG002
         """Return the model with one probability per worker and a fixed class prior."""
         return _Even(np.full((1, 1), float(self.smoothing)), 0.0)
 

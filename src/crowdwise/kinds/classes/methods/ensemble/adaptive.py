@@ -40,7 +40,7 @@ import numpy.typing as npt
 from .....em.kernels import Workspace, many_fits, stats_of
 from .....em.loop import Additive, plus
 from ...maths.leave_out import LeaveOutTables, Predictions, fit_mixture, posterior_of, predictions
-from ..base import PartitionedAggregator, Run
+from ..base import FitOptions, PartitionedAggregator
 from ..partitioned import (
     FitState,
     PartitionedVotes,
@@ -57,7 +57,7 @@ from .committee import BRIEF, EARLY, MEMBERS, Committee, learn_method
 from .confidence import DOUBT as LEAST_DOUBT
 from .confidence import shipped
 from .independence import EvidencePower, dispersion, tables_of
-from .pool import Pool, tuned
+from .pool import PosteriorPool, tuned
 from .voices import GroupWeights, find_groups, voices
 
 if TYPE_CHECKING:
@@ -95,37 +95,37 @@ class Adaptive(PartitionedAggregator):
     calibrates: ClassVar[bool] = True
     copies: bool = True
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
         """Fit the methods, find copies and fit again without their weight, then weigh average and models."""
         data = data.for_many_fits()
-        if not self._testable(data, run):
-            return Committee(seed=self.seed).learn(data, run)
+        if not self._testable(data, options):
+            return Committee(seed=self.seed).learn(data, options)
         with many_fits():
             # Copies call for all fits again, so on large data they are looked for by the cheapest.
             first = EARLY if len(data) * data.n_classes >= LARGE else MODEL
-            model = self._learn(first, data, run)
+            model = self._learn(first, data, options)
             groups = find_groups(data, model.predictor, model.counts) if self.copies and data.n_workers > 2 else []
             if not groups:
-                return self._weigh(data, data, run, {first: model}, None, [])
+                return self._weigh(data, data, options, {first: model}, None, [])
             change = GroupWeights(voices(groups, data.n_workers))
-            return self._weigh(data, data.transformed(change), run, {}, change, groups)
+            return self._weigh(data, data.transformed(change), options, {}, change, groups)
 
-    def _learn(self, name: str, data: PartitionedVotes, run: Run) -> FitState:
+    def _learn(self, name: str, data: PartitionedVotes, options: FitOptions) -> FitState:
         """A method's fit; on large data no method is run to convergence."""
         large = len(data) * data.n_classes >= LARGE
-        return learn_method(STAND_IN.get(name, name) if large else name, self.seed, data, run)
+        return learn_method(STAND_IN.get(name, name) if large else name, self.seed, data, options)
 
     @staticmethod
-    def _testable(data: PartitionedVotes, run: Run) -> bool:
+    def _testable(data: PartitionedVotes, options: FitOptions) -> bool:
         """Whether labels can be predicted from others; a prior goes to the committee's members that can use it."""
-        has_prior = run.prior is not None and bool(run.prior.any())
+        has_prior = options.prior is not None and bool(options.prior.any())
         return len(data) > 0 and data.n_classes > 1 and not data.single_label and not has_prior and not too_sparse(data)
 
     def _weigh(
         self,
         data: PartitionedVotes,
         weighted: PartitionedVotes,
-        run: Run,
+        options: FitOptions,
         fits: dict[str, FitState],
         change: GroupWeights | None,
         groups: list[npt.NDArray[np.int64]],
@@ -135,7 +135,7 @@ class Adaptive(PartitionedAggregator):
         def fit(names: tuple[str, ...]) -> None:
             for name in names:
                 if name not in fits:
-                    fits[name] = self._learn(name, weighted, run)
+                    fits[name] = self._learn(name, weighted, options)
 
         fit(AVERAGED)
         voice = None if change is None else change.voice
@@ -152,7 +152,7 @@ class Adaptive(PartitionedAggregator):
         if test.share < BELIEVED:
             fit(MEMBERS)
             members = dict.fromkeys(MEMBERS, 1 / len(MEMBERS))
-            robust = tuned(weighted, Pool({m: fits[m].predictor for m in (*MEMBERS, MODEL)}, members, MODEL))
+            robust = tuned(weighted, PosteriorPool({m: fits[m].predictor for m in (*MEMBERS, MODEL)}, members, MODEL))
         predictors = {name: state.predictor for name, state in fits.items()}
         predictors |= {_left_out(name): models[name] for name in VOTING}
         own: Predictor = AdaptiveMixture(
@@ -185,15 +185,15 @@ class Adaptive(PartitionedAggregator):
 def fit_tests(votes: Annotations, result: Result | None = None) -> dict[str, float | None]:
     """The tests of independence of votes as they are; a result of MODEL without gold need not be fitted again."""
     data = PartitionedVotes.of(votes, None).for_many_fits()
-    if not Adaptive._testable(data, Run()):
+    if not Adaptive._testable(data, FitOptions()):
         return {**EvidencePower.unknown().to_dict(), "dispersion": None, "low_share": None}
     with many_fits():
-        early, step = learn_method(EARLY, 0, data, Run()), _step(data)
+        early, step = learn_method(EARLY, 0, data, FitOptions()), _step(data)
         power = _power(data, _leave_out(data, early.predictor, None, step, early.counts)[0], step)
         if result is not None and result.method == MODEL and result.gold is None:
             predictor: Predictor = SolutionPredictor(Solution(result.posterior, result.class_prior))
         else:
-            predictor = Adaptive()._learn(MODEL, data, Run()).predictor
+            predictor = Adaptive()._learn(MODEL, data, FitOptions()).predictor
         return {**power.to_dict(), **dispersion(data, predictor, tables_of(data, predictor))}
 
 
@@ -216,7 +216,7 @@ class LeaveOneOut:
 class AdaptiveMixture:
     """The robust average (None where the models are believed) and the models' average, weighed by `share`."""
 
-    robust: Pool | None
+    robust: PosteriorPool | None
     predictors: dict[str, Predictor]
     weights: dict[str, float]
     model: LeaveOneOut
@@ -242,7 +242,7 @@ class AdaptiveMixture:
 
 
 @dataclass(frozen=True)
-class Tally(Additive):
+class MixtureSums(Additive):
     """Sums over tasks: the posterior, (its top over tasks without gold, their number), and the model's expected counts
     and posterior."""
 
@@ -306,9 +306,9 @@ def _test(model: LeaveOneOut, step: int, space: Workspace) -> Predictions:
     return predictions(space, q, model.tables, model.mixture, model.voice, step=step, all_powers=True)
 
 
-def _tally(predictor: Predictor, space: Workspace) -> Tally:
+def _tally(predictor: Predictor, space: Workspace) -> MixtureSums:
     estimate = apply_predictor(predictor, space, keep=True)
     top = estimate.posterior.max(axis=1)
     top = top if space.gold is None else top[space.gold >= estimate.posterior.shape[1]]
     model = stats_of(space, estimate.worker_posteriors[0])
-    return Tally(estimate.posterior.sum(axis=0), np.array([top.sum(), len(top)]), model.counts, model.mass)
+    return MixtureSums(estimate.posterior.sum(axis=0), np.array([top.sum(), len(top)]), model.counts, model.mass)

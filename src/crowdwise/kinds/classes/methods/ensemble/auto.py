@@ -27,8 +27,8 @@ from typing import Annotated, Any, ClassVar
 from .....core.errors import ParameterError
 from .....core.params import AtLeast, MethodNames, Share
 from ...annotations import Annotations
-from ..base import Aggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, FitOptions
+from ..gold import GoldLabels
 from ..held_out import HeldOut, held_out, splits, upheld
 from ..partitioned import Solution
 from ..requirements import affordable, too_sparse
@@ -67,15 +67,15 @@ class Auto(Aggregator):
         for name in self.candidates:
             variant(name, self.seed)
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         """Score the candidates, take the preferred one that upholds the majorities, and say why."""
-        candidates = affordable(self._eligible_candidates(run), annotations, plain_name)
-        silent_run = Run(run.n_shards, prior=run.prior)
+        candidates = affordable(self._eligible_candidates(options), annotations, plain_name)
+        silent_run = FitOptions(options.n_shards, prior=options.prior)
         if too_sparse(annotations) or not splits(annotations, folds=self.folds, enough=1):
             fallback, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
             if too_sparse(annotations):
                 fallback, why = candidates[0], "confusion matrices would be far larger than the data"
-            solution = solve_method(fallback, self.seed, gold, run, annotations)
+            solution = solve_method(fallback, self.seed, gold, options, annotations)
             return _chosen(solution, fallback, [], f"{fallback}, because {why}")
         scores = {
             name: held_out(
@@ -87,7 +87,7 @@ class Auto(Aggregator):
         upheld_shares: dict[str, float] = {}
         fits: dict[str, Solution] = {}
         for name in _preferred(scores, best):
-            fits[name] = solve_method(name, self.seed, gold, run, annotations)
+            fits[name] = solve_method(name, self.seed, gold, options, annotations)
             # Rounded, so that equal shares stay equal when classes change places.
             upheld_shares[name] = round(upheld(annotations, fits[name].posterior), 9)
             if upheld_shares[name] >= 1 - self.overturn:
@@ -98,9 +98,9 @@ class Auto(Aggregator):
             fits[name], name, _table(scores, upheld_shares), _reason(name, best, scores, list(upheld_shares))
         )
 
-    def _eligible_candidates(self, run: Run) -> list[str]:
+    def _eligible_candidates(self, options: FitOptions) -> list[str]:
         """The candidates; with a prior only those that can use it."""
-        has_prior = run.prior is not None and bool(run.prior.any())
+        has_prior = options.prior is not None and bool(options.prior.any())
         candidates = [name for name in self.candidates if not has_prior or method_can(name, "prior")]
         if not candidates:
             raise ParameterError(f"none of the candidates can use prior=, got {', '.join(self.candidates)}")

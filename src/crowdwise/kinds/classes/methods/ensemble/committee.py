@@ -23,12 +23,12 @@ from .....em.kernels import Workspace, many_fits, stats_of
 from .....em.loop import plus
 from .....em.sources import Known
 from ...annotations import Annotations
-from ..base import Aggregator, PartitionedAggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, FitOptions, PartitionedAggregator
+from ..gold import GoldLabels
 from ..held_out import held_out, shrunk, splits
 from ..partitioned import FitState, PartitionedVotes, Predictor, Solution, SolutionPredictor, with_columns
 from ..requirements import affordable, too_sparse
-from .pool import Pool, expectation, tuned
+from .pool import PosteriorPool, expectation, tuned
 
 F8 = npt.NDArray[np.float64]
 # A label that was thought impossible.
@@ -154,15 +154,15 @@ class Committee(PartitionedAggregator):
         for member in (*self.members, self.model):
             variant(member, self.seed)
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
         """Ask every member and the model, average, and let the best of them speak of the workers."""
         data = data.for_many_fits()
-        members = affordable(self._eligible_members(data, run), data, plain_name)
+        members = affordable(self._eligible_members(data, options), data, plain_name)
         with many_fits():
-            weight = self._weights(members, data, run)
+            weight = self._weights(members, data, options)
             names = members if too_sparse(data) else dict.fromkeys((*members, self.model))
-            states = {m: learn_method(m, self.seed, data, run) for m in names}
-        pool = Pool(
+            states = {m: learn_method(m, self.seed, data, options) for m in names}
+        pool = PosteriorPool(
             {m: state.predictor for m, state in states.items()},
             weight,
             self.model if self.model in states else None,
@@ -200,9 +200,9 @@ class Committee(PartitionedAggregator):
             },
         )
 
-    def _eligible_members(self, data: PartitionedVotes, run: Run) -> list[str]:
+    def _eligible_members(self, data: PartitionedVotes, options: FitOptions) -> list[str]:
         """Who sits: with one label per task those who keep it, with a prior those who can use it."""
-        if run.prior is not None and run.prior.any():
+        if options.prior is not None and options.prior.any():
             members = [m for m in self.members if method_can(m, "prior")]
             if not members:
                 raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
@@ -211,24 +211,27 @@ class Committee(PartitionedAggregator):
             return [m for m in self.members if method_can(m, "single")] or ["majority_vote"]
         return list(self.members)
 
-    def _weights(self, members: list[str], data: PartitionedVotes, run: Run) -> dict[str, float]:
+    def _weights(self, members: list[str], data: PartitionedVotes, options: FitOptions) -> dict[str, float]:
         """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
         score, n_held_out = np.zeros(len(members)), 0.0
         if self.evidence > 0 and len(members) > 1 and not too_sparse(data):
-            score, n_held_out = self._scores(members, data, run)
+            score, n_held_out = self._scores(members, data, options)
         weight = np.exp(min(self.evidence, SHARE * n_held_out) * (score - score.max()))
         return dict(zip(members, (weight / weight.sum()).tolist(), strict=True))
 
-    def _scores(self, members: list[str], data: PartitionedVotes, run: Run) -> tuple[F8, float]:
+    def _scores(self, members: list[str], data: PartitionedVotes, options: FitOptions) -> tuple[F8, float]:
         """Mean log-likelihood of the held-out labels by each member, and how many there are."""
         if data.in_memory is None:
-            predictions = [predicted(partial(learn_method, m, self.seed, run=run), data, self.seed) for m in members]
+            predictions = [
+                predicted(partial(learn_method, m, self.seed, options=options), data, self.seed) for m in members
+            ]
             return np.array([score for score, _ in predictions]), predictions[0][1]
         votes, gold = data.in_memory
         if not splits(votes, enough=1):
             return np.zeros(len(members)), 0.0
         scores = [
-            held_out(partial(solve_method, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in members
+            held_out(partial(solve_method, m, self.seed, gold, options), votes, seed=self.seed, enough=1)
+            for m in members
         ]
         return np.array([score.score for score in scores]), float(scores[0].weight.sum())
 
@@ -259,12 +262,12 @@ def variant(name: str, seed: int) -> Aggregator:
     return method
 
 
-def learn_method(name: str, seed: int, data: PartitionedVotes, run: Run) -> FitState:
+def learn_method(name: str, seed: int, data: PartitionedVotes, options: FitOptions) -> FitState:
     """What a method or variant learns; one that cannot work in parts gets all votes at once."""
-    method, run = variant(name, seed), run if method_can(name, "prior") else replace(run, prior=None)
+    method, options = variant(name, seed), options if method_can(name, "prior") else replace(options, prior=None)
     if isinstance(method, PartitionedAggregator):
-        return method.learn(data, run)
-    solution = method.fit_solution(*data.require_in_memory(name), run)
+        return method.learn(data, options)
+    solution = method.fit_solution(*data.require_in_memory(name), options)
     trace = {column.name: getattr(solution, column.name) for column in fields(FitTrace)}
     return FitState(
         predictor=SolutionPredictor(solution),
@@ -275,10 +278,12 @@ def learn_method(name: str, seed: int, data: PartitionedVotes, run: Run) -> FitS
     )
 
 
-def solve_method(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
+def solve_method(
+    name: str, seed: int, gold: GoldLabels | None, options: FitOptions, annotations: Annotations
+) -> Solution:
     """What a method or variant says; of the prior it hears where it can use one."""
     return variant(name, seed).fit_solution(
-        annotations, gold, run if method_can(name, "prior") else replace(run, prior=None)
+        annotations, gold, options if method_can(name, "prior") else replace(options, prior=None)
     )
 
 

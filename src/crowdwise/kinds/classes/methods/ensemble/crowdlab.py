@@ -21,8 +21,8 @@ import numpy.typing as npt
 from .....core.errors import DataError
 from .....core.result import Result
 from ...annotations import Annotations
-from ..base import Aggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, FitOptions
+from ..gold import GoldLabels
 from ..partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
@@ -69,7 +69,7 @@ def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
 class _Crowdlab(Aggregator):
     name: ClassVar[str] = "crowdlab"
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         raise NotImplementedError("crowdlab needs a classifier's probabilities; call crowdwise.classes.crowdlab")
 
 
