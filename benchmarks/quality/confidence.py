@@ -83,7 +83,7 @@ def learn(some: list[Pool]) -> ConfidenceTable:
         found = table_of(x)
         total = 0.0
         for pool, truth, n, skill, weight in parts:
-            p = found.believed(pool, n, skill)[np.arange(len(truth)), truth]
+            p = found.calibrate(pool, n, skill)[np.arange(len(truth)), truth]
             total -= weight * float(np.log(p).sum())
         return total / len(versions) + float(HOLD @ (x - START) ** 2)
 
@@ -99,12 +99,12 @@ def table_of(x: np.ndarray, digits: int = 12) -> ConfidenceTable:
 
 
 def judge(pool: Pool, found: ConfidenceTable) -> Row:
-    p = found.believed(pool.pool, pool.n.astype(float), pool.skill)
+    p = found.calibrate(pool.pool, pool.n.astype(float), pool.skill)
     got = score(p, pool.truth)
     sure = p.max(axis=1) >= SAFE
     right = p.argmax(axis=1) == pool.truth
     lone = pool.n == 1 if (pool.n == 1).sum() >= ENOUGH else np.zeros(len(pool.n), dtype=bool)
-    plain = replace(found, crowd=0.0).believed(pool.pool[lone], pool.n[lone].astype(float)).max(axis=1)
+    plain = replace(found, crowd=0.0).calibrate(pool.pool[lone], pool.n[lone].astype(float)).max(axis=1)
     return Row(
         pool.set, pool.version, got["accuracy"], got["log_loss"], pool.vote, float(p.max(axis=1).mean()),
         expected_calibration_error(p.max(axis=1), right.astype(float)),

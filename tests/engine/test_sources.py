@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.em.drivers import InProcess, Threads, dealt
+from crowdwise.em.drivers import InProcess, Threads, runs_of_parts
 from crowdwise.em.kernels import Workspace
 from crowdwise.em.loop import Tree, tree_sum
 from crowdwise.em.passes import Passes, run
@@ -136,7 +136,7 @@ def test_the_tree_does_not_care_who_brings_what_and_when(n):
     rng = np.random.default_rng(n)
     for jobs in (1, 2, 7, 64):
         nodes = []
-        for lo, hi in dealt(n, jobs):
+        for lo, hi in runs_of_parts(n, jobs):
             run = Tree(add)
             for number in rng.permutation(np.arange(lo, hi)).tolist():
                 run.put(number, names[number])

@@ -176,7 +176,7 @@ def test_a_committee_that_weighs_by_held_out_labels_does_so_in_parts():
 
 def test_held_out_labels_of_parts_are_those_of_a_fit_without_them():
     votes, _, _ = planted(120, 9, 3, 5, seed=8)
-    parts = [TrainingRows(0).parted(part) for part in Forgetful(votes, 7).shards()]
+    parts = [TrainingRows(0).split(part) for part in Forgetful(votes, 7).shards()]
     rows = [pl.concat([each.to_frame() for each in side]) for side in zip(*parts, strict=True)]
     kept, out = (
         cw.Annotations.from_arrays(rows["task"], rows["worker"], rows["label"], tasks=range(120), workers=range(9))

@@ -1,4 +1,4 @@
-"""What the maths asks of rows of labels: arrays and sizes. Annotations have all of it; so may anything else."""
+"""Protocol of the rows of labels that the numerical code uses; `Annotations` implements it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LabelRows(Protocol):
     def n_classes(self) -> int: ...  # noqa: D102
 
     def count_votes(self) -> npt.NDArray[np.float64]:
-        """votes[task, class], an array of your own."""
+        """Return votes[task, class] as a new array."""
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """Some of the rows."""
+        """Return some of the rows."""

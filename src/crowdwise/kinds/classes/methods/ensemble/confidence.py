@@ -50,7 +50,7 @@ class ConfidenceTable:
     spread: float
     crowd: float = 0.0
 
-    def believed(self, pool: F8, n_labels: F8, skill: float = AVERAGE) -> F8:
+    def calibrate(self, pool: F8, n_labels: F8, skill: float = AVERAGE) -> F8:
         """Return the calibrated posterior.
 
         Args:

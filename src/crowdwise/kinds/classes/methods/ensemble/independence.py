@@ -1,8 +1,8 @@
 """Tests of fit: are the errors of different workers on one task independent given its class?
 
-`EvidencePower` is the power at which the other labels of a task best predict a label (maths/trust): 1 under
-independence, below it where workers err together. `dispersion` is log mean z² over tasks, where z compares a task's
-expected number of right labels with what its workers' accuracies predict: about 0 under independence.
+`EvidencePower` is the power at which the other labels of a task best predict a label (maths/leave_out.py): 1 under
+independence, lower if workers share errors. `dispersion` is log mean z² over tasks, where z compares a task's expected
+number of right labels with the prediction from its workers' accuracies: about 0 under independence.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class _Residuals(Additive):
 
 
 def dispersion(data: PartitionedVotes, predictor: Predictor, tables: LeaveOutTables) -> dict[str, float | None]:
-    """Overdispersion of the tasks' numbers of right labels (log mean z², about 0 where errors are independent given the
-    class), and the share of tasks with far fewer right labels than expected; None where tasks are too few.
+    """Return the overdispersion of the number of right labels per task, and the share of tasks with too few of them.
 
-    `tables` are those of the posterior of `judge`.
+    The overdispersion is log mean z², about 0 if errors are independent given the class. Both are None with too few
+    tasks. `tables` are those of the posterior of `predictor`.
     """
     squares, low, tasks = data.sum(partial(_residuals, predictor, tables.hits, tables.n), plus).z.tolist()
     if tasks < FEWEST:
