@@ -25,7 +25,7 @@ from ..core.callback import Callback
 from .drivers import Jobs
 from .journal import current
 from .kernels.memory import Memory
-from .loop import Fit, Statistics, added, climb, plus
+from .loop import Fit, LoopModel, Statistics, added, climb, plus
 
 F8 = npt.NDArray[np.float64]
 __all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "posterior_under", "run"]
@@ -51,7 +51,7 @@ W = TypeVar("W", bound=Shard)
 W_in = TypeVar("W_in", bound=Shard, contravariant=True)
 
 
-class EMModel(Protocol[W_in, P, S]):
+class EMModel(LoopModel[P, S], Protocol[W_in, P, S]):
     """A model that is fitted by passes over shards."""
 
     def start(self, shard: W_in) -> S:
@@ -59,12 +59,6 @@ class EMModel(Protocol[W_in, P, S]):
 
     def accumulate(self, params: P, shard: W_in) -> tuple[S, float]:
         """Return the statistics of the posterior under the parameters, and their log-likelihood."""
-
-    def maximise(self, stats: S, /) -> P:
-        """Return the best parameters for these statistics."""
-
-    def log_prior(self, params: P, /) -> float:
-        """Return the log prior density of the parameters, up to a constant."""
 
     def posterior(self, params: P, shard: W_in) -> F8:
         """Return posterior[task, class] under the parameters."""

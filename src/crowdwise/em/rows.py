@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int64]
 
@@ -23,7 +24,7 @@ class LabelRows(Protocol):
     @property
     def label(self) -> I4: ...  # noqa: D102
     @property
-    def weight(self) -> npt.NDArray[np.float64] | None: ...  # noqa: D102
+    def weight(self) -> F8 | None: ...  # noqa: D102
     @property
     def cell(self) -> I4: ...  # noqa: D102
     @property
@@ -37,8 +38,13 @@ class LabelRows(Protocol):
     @property
     def n_classes(self) -> int: ...  # noqa: D102
 
-    def count_votes(self) -> npt.NDArray[np.float64]:
+    def count_votes(self) -> F8:
         """Return votes[task, class] as a new array."""
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Return some of the rows."""
+
+
+def row_weights(rows: LabelRows) -> F8:
+    """Return the weight of each row, one by default."""
+    return np.ones(len(rows)) if rows.weight is None else rows.weight

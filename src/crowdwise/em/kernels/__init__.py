@@ -48,6 +48,11 @@ class Stats(Additive):
     mass: F8
 
 
+def transposed(tables: F8) -> F8:
+    """Return tables[worker, observed, true] as [worker, true, observed] or the reverse, as a contiguous array."""
+    return np.ascontiguousarray(tables.transpose(0, 2, 1))
+
+
 def n_threads() -> int:
     """Return the number of threads of the compiled kernels: CROWDWISE_THREADS, else the cores of this process."""
     setting = os.environ.get("CROWDWISE_THREADS", "")

@@ -25,6 +25,7 @@ from scipy.linalg import eigh
 
 from ....em.kernels import Workspace, shared_pool
 from ....em.loop import Additive
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum
 from .leave_out import FLOOR, LeaveOutTables, SameWorkerVotes
 
@@ -101,7 +102,7 @@ def pair_sums(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, step: 
 def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: npt.NDArray[np.bool_], m: int) -> F8:
     rows, k = space.shard, q.shape[1]
     task, worker, label = rows.task.astype(np.int64), rows.worker, rows.label
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = row_weights(rows)
     own_votes = SameWorkerVotes.of(rows, q)
     same, own_weight = own_votes.same[:, None] * q[task], own_votes.weight[:, None] * q[task]
     counts = tables.counts.reshape(-1, k)

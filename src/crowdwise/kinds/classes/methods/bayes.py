@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ....core.errors import DataError, ParameterError
 from ....core.params import AtLeast, Between, Count, NonNegative, Positive, PositiveShare, Proportions, Whole
-from ....em.kernels import Stats, Workspace, stats_of
+from ....em.kernels import Stats, Workspace, stats_of, transposed
 from ....em.rows import LabelRows
 from ....stats.coins import even
 from ....stats.dirichlet import divergence, log_mean
@@ -124,9 +124,9 @@ def bayes_fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
     return replace(
         fit_state(fit, BayesPredictor(predictor, beliefs.class_mean)),
         class_prior=beliefs.class_mean,
-        confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
+        confusion=transposed(beliefs.confusion_mean),
         extra={
-            "theta": np.ascontiguousarray(beliefs.theta.transpose(0, 2, 1)),
+            "theta": transposed(beliefs.theta),
             "class_weight": beliefs.class_prior,
         },
     )
@@ -322,7 +322,7 @@ class Gibbs(Aggregator):
             posterior=posterior,
             class_prior=order.invert(chain.class_sum / chain.n_sweeps),
             confusion=order.invert_confusion(chain.confusion()),
-            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            counts=transposed(counts),
             trace=np.array(trace),
             n_iter=burn_in + n_sweeps,
             extra={"n_sweeps": n_sweeps, "burn_in": burn_in},

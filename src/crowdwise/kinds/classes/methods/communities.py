@@ -13,7 +13,7 @@ from scipy.special import digamma
 from ....core.errors import DataError
 from ....core.params import Count, NonNegative, Positive
 from ....core.result import Result
-from ....em.kernels import Stats, Workspace
+from ....em.kernels import Stats, Workspace, transposed
 from ....em.loop import Fit
 from ....em.passes import Passes, best_of, run
 from ....stats.coins import coins
@@ -137,7 +137,7 @@ class Communities:
     @property
     def confusion(self) -> F8:
         """Means of the communities, [community, true, observed]."""
-        return np.ascontiguousarray(self.mean.transpose(0, 2, 1))
+        return transposed(self.mean)
 
     def model(self) -> CommunityModel:
         """Return the model under these communities."""
@@ -356,8 +356,8 @@ def _fit_state(fit: Fit[SubtypeBeliefs, Stats], predictor: Predictor, k: int) ->
     return FitState(
         predictor=BayesPredictor(ClassPredictor(predictor), beliefs.class_mean),
         class_prior=beliefs.class_mean,
-        confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
-        counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+        confusion=transposed(beliefs.confusion_mean),
+        counts=transposed(counts),
         trace=fit.trace,
         n_iter=fit.n_iter,
         converged=fit.converged,

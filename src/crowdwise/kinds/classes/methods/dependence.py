@@ -23,10 +23,10 @@ from ....core.order import offsets
 from ....core.params import Count, NonNegative, Note, Positive, PositiveShare, Share
 from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
-from ....em.kernels import Stats, Workspace
+from ....em.kernels import Stats, Workspace, transposed
 from ....em.loop import plus
 from ....em.passes import Passes, run
-from ....em.rows import LabelRows
+from ....em.rows import LabelRows, row_weights
 from ....em.sources import Known
 from ....stats.discovery import adjusted
 from ....stats.logspace import normalise_rows, segment_sum, shares
@@ -206,11 +206,9 @@ class Overlap:
 
     def add(self, other: Overlap) -> None:
         """Add the tables of another part in place."""
-        for table, other_table in zip(self._tables(), other._tables(), strict=True):
+        tables, other_tables = ([overlap.common, overlap.agreed, *overlap.mix] for overlap in (self, other))
+        for table, other_table in zip(tables, other_tables, strict=True):
             table += other_table
-
-    def _tables(self) -> list[F8]:
-        return [self.common, self.agreed, *self.mix]
 
 
 def find_groups(votes: Annotations | PartitionedVotes, level: float, excess: float) -> I8:
@@ -365,7 +363,7 @@ def worker_confusions(data: PartitionedVotes, predictor: Predictor) -> F8:
 
 def _worker_counts(predictor: Predictor, space: Workspace) -> F8:
     votes, posterior = cast(Annotations, space.shard), apply_predictor(predictor, space, keep=True).posterior
-    w = np.ones(len(votes)) if votes.weight is None else votes.weight
+    w = row_weights(votes)
     rows = posterior[votes.task] * w[:, None]
     cells = votes.n_workers * votes.n_classes
     return np.stack([np.bincount(votes.cell, weights=column, minlength=cells) for column in rows.T], axis=1)
@@ -481,11 +479,11 @@ class GroupAware(PartitionedAggregator):
             predictor=predictor,
             class_prior=params.class_prior,
             confusion=np.einsum("wkc,wlc->wkl", tied[group], params.within),
-            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            counts=transposed(counts),
             trace=fit.trace,
             n_iter=fit.n_iter,
             converged=fit.converged,
-            extra={"group": group, "between": tied, "within": np.ascontiguousarray(params.within.transpose(0, 2, 1))},
+            extra={"group": group, "between": tied, "within": transposed(params.within)},
         )
 
     @staticmethod

@@ -13,7 +13,7 @@ from ....core.params import Between, Count, NonNegative, Positive
 from ....core.result import Result
 from ....core.vocabulary import lookup
 from ....em.ascent import Point, climb
-from ....em.kernels import Workspace
+from ....em.kernels import Workspace, transposed
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.ability import COMPILED_FROM, ability_pass
@@ -153,7 +153,7 @@ def _mean_confusion(ability: F8, easiness: F8, k: int) -> F8:
     """Return the confusion of each worker averaged over task difficulty: the mean of sigma over easiness quantiles."""
     inverse_difficulty = np.exp(np.quantile(easiness, np.linspace(0.02, 0.98, 25)))
     p = np.mean([1 / (1 + np.exp(-np.clip(ability * x, -500, 500))) for x in inverse_difficulty], axis=0)
-    return np.ascontiguousarray(coin_matrix(p[:, None].repeat(k, axis=1)).transpose(0, 2, 1))
+    return transposed(coin_matrix(p[:, None].repeat(k, axis=1)))
 
 
 @dataclass(frozen=True, eq=False)

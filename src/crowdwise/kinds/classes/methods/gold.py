@@ -98,7 +98,7 @@ class ClassOrder:
     def apply(self, annotations: Annotations, gold: GoldLabels | None) -> tuple[Annotations, GoldLabels | None]:
         """Return the same votes and gold with classes numbered by their rank."""
         ranked_gold = None if gold is None else GoldLabels(self.ranked_gold(gold, annotations.n_tasks), gold.n_classes)
-        return annotations.saying(self.rank[annotations.label]), ranked_gold
+        return annotations.with_labels(self.rank[annotations.label]), ranked_gold
 
     def ranked_gold(self, gold: GoldLabels | None, n_tasks: int) -> I4:
         """Return gold by rank; one past the last rank where the truth is not known."""

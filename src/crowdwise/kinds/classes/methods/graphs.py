@@ -13,7 +13,7 @@ from ....core.errors import DataError
 from ....core.params import Count, NonNegative
 from ....core.side_tables import codes
 from ....core.vocabulary import as_series
-from ....em.kernels import Stats, Workspace, e_step, stats_of
+from ....em.kernels import Stats, Workspace, e_step, stats_of, transposed
 from ..annotations import Annotations
 from ..maths.graphs import Graph, mean_field, neighbours, softmax
 from .base import Aggregator, FitOptions
@@ -78,7 +78,7 @@ class GraphField(Aggregator):
         """Run rounds of EM, each under the prior estimated from the counts of the last round."""
         strength = self._choose_strength(annotations, gold) if self.choose else self.strength
         solution, params = self._fit(annotations, gold, options, strength)
-        return replace(solution, confusion=np.ascontiguousarray(params.theta.transpose(0, 2, 1)))
+        return replace(solution, confusion=transposed(params.theta))
 
     def _fit(
         self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions, strength: float
@@ -107,7 +107,7 @@ class GraphField(Aggregator):
             if options.callback is not None:
                 options.callback(passes, float("nan"))
         extra = {"strength_used": strength, "n_links": int(graph.table.nnz // 2)}
-        counts = np.ascontiguousarray(stats.counts.transpose(0, 2, 1))
+        counts = transposed(stats.counts)
         solution = Solution(
             posterior, params.class_prior, counts=counts, n_iter=passes, converged=converged, extra=extra
         )

@@ -16,7 +16,8 @@ from ....core.model import Model
 from ....core.order import order_by
 from ....core.result import Result
 from ....core.vocabulary import Codes, lookup, quote, widened
-from ....em.kernels import Workspace, e_step
+from ....em.kernels import Workspace, e_step, transposed
+from ....em.rows import row_weights
 from ....stats.gold_calibration import GoldCalibration
 from ....stats.logspace import normalise_rows
 from ....stats.temperature import soften
@@ -43,8 +44,7 @@ class ClassModel(Model[Annotations]):
         codes, is_known = lookup(self.result.workers, workers)
         if is_known.all() and len(codes) == len(values):
             return values[codes]
-        average = np.average(values, axis=0, weights=np.maximum(self.result.labels_per_worker, 1e-9))
-        return np.where(is_known.reshape(-1, *[1] * (values.ndim - 1)), values[codes], average)
+        return _select(values, self.result, codes, is_known)
 
     def posterior(self, votes: Annotations) -> F8:
         """Return posterior[task, class] of votes whose classes are those of the fit."""
@@ -66,7 +66,7 @@ class FittedConfusion(ClassModel):
 
     def posterior(self, votes: Annotations) -> F8:
         """Run the E-step; tasks without labels get the class prior."""
-        theta = np.ascontiguousarray(self.values_of(self.theta, votes.workers).transpose(0, 2, 1))
+        theta = transposed(self.values_of(self.theta, votes.workers))
         posterior = e_step(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR))
         empty = votes.labels_per_task == 0
         return np.where(empty[:, None], self.result.class_prior, posterior) if empty.any() else posterior
@@ -82,12 +82,10 @@ class FittedConfusion(ClassModel):
         k = votes.n_classes
         theta = self.values_of(self.theta, votes.workers)
         by_cell = np.log(np.maximum(theta.transpose(0, 2, 1).reshape(-1, k), FLOOR))
-        weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+        weight = row_weights(votes)
         log_likelihood = by_cell[votes.cell] * weight[:, None]
         pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
-        if (
-            len(pair) and (pair[1:] == pair[:-1]).any()
-        ):  # several answers of one worker to one task are left out together
+        if (pair[1:] == pair[:-1]).any():  # several answers of one worker to one task are left out together
             first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
             n_rows = np.diff(np.r_[first, len(pair)])
             log_likelihood = np.repeat(np.add.reduceat(log_likelihood, first, axis=0), n_rows, axis=0)
@@ -134,8 +132,8 @@ def model_of(result: Result) -> ClassModel | None:
 Policy = Literal["error", "average"]
 
 
-def refuse_strangers(result: Result, workers: pl.Series, is_known: npt.NDArray[np.bool_], policy: Policy) -> None:
-    """Raise where some of these workers are unknown and the policy is not to treat them as the average worker."""
+def refuse_strangers(result: Result, workers: pl.Series, is_known: Mask, policy: Policy) -> None:
+    """Raise if some of these workers are unknown and the policy is not to treat them as the average worker."""
     if policy not in ("error", "average"):
         raise ParameterError(f"unknown_workers must be 'error' or 'average', got {policy!r}")
     if policy == "average" or is_known.all():
@@ -215,7 +213,7 @@ def _is_identity(codes: Codes, size: int) -> bool:
 def _worker_summary(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> ClassWorkers:
     return ClassWorkers(
         LazySkill(partial(_skill, result.worker_summary, old, is_known)),
-        confusion=None if result.confusion is None else _table(result.confusion, result, old, is_known),
+        confusion=None if result.confusion is None else _select(result.confusion, result, old, is_known),
         counts=None if result.counts is None else np.where(is_known[:, None, None], result.counts[old], 0.0),
     )
 
@@ -231,10 +229,11 @@ def _extra(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> dict[s
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
     extra = {name: value for name, value in result.extra.items() if name not in _OF_THE_FIT}
     if "theta" in extra:
-        extra["theta"] = _table(extra["theta"], result, old, is_known)
+        extra["theta"] = _select(extra["theta"], result, old, is_known)
     return extra
 
 
-def _table(values: Any, result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> Any:
+def _select(values: F8, result: Result, codes: npt.NDArray[np.integer], is_known: Mask) -> F8:
+    """Return values[code], and for unknown workers the average over the workers of the fit, weighted by labels."""
     average = np.average(values, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-    return np.where(is_known[:, None, None], values[old], average)
+    return np.where(is_known.reshape(-1, *[1] * (values.ndim - 1)), values[codes], average)

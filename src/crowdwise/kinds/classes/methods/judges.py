@@ -15,6 +15,7 @@ from ....core.result import Result
 from ....core.side_tables import column_by
 from ....core.vocabulary import quote
 from ....core.votes import Votes
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.platt import fit_platt, logit, why_ignored
 from ..annotations import Annotations
@@ -116,7 +117,7 @@ def judge_verdicts(annotations: Annotations) -> JudgeVerdicts:
     votes = annotations
     start = np.flatnonzero(np.r_[True, (np.diff(votes.task) != 0) | (np.diff(votes.worker) != 0)][: len(votes)])
     ends = np.append(start, len(votes))
-    weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+    weight = row_weights(votes)
     counts = np.zeros((len(votes), votes.n_classes))
     counts[np.arange(len(votes)), votes.label] = weight
     one_row_each = len(start) == len(votes)  # the usual case

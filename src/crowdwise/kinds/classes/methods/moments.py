@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
@@ -18,8 +20,9 @@ import numpy.typing as npt
 
 from ....core.errors import DataError, IdentifiabilityWarning
 from ....core.params import AtLeast, Count, NonNegative, Positive, Whole
-from ....em.kernels import Workspace, accumulate
+from ....em.kernels import Workspace, accumulate, transposed
 from ....em.passes import Passes, run
+from ....em.rows import row_weights
 from ..annotations import Annotations
 from ..maths.factors import align, best_order, common_order, impute_blocks, orthogonal_components
 from ..maths.messages import VoteEdges
@@ -112,15 +115,19 @@ class MomentAggregator(Aggregator):
             params, stats = fit.params, fit.stats
             trace = np.concatenate([trace, fit.trace])
             stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
-        confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
+        confusion, counts = (transposed(a) for a in (params.theta, stats.counts))
         posterior = data.posterior(params)
-        fit_trace: dict[str, Any] = {
-            "trace": trace,
-            "stage": stage,
-            "n_iter": estimate.n_iter,
-            "converged": estimate.converged,
-        }
-        return Solution(posterior, params.class_prior, confusion, counts, **fit_trace)
+        n_iter, converged = estimate.n_iter, estimate.converged
+        return Solution(
+            posterior,
+            params.class_prior,
+            confusion,
+            counts,
+            trace=trace,
+            stage=stage,
+            n_iter=n_iter,
+            converged=converged,
+        )
 
     def _params(self, votes: Annotations, estimate: MomentEstimate, gold: GoldLabels | None = None) -> Params:
         """Return the estimates with pseudo-counts, as if each worker's tasks had the class frequencies.
@@ -136,7 +143,7 @@ class MomentAggregator(Aggregator):
         expected = np.where(estimate.good[:, None, None], expected, 0.0)
         confusion = estimate.confusion * expected + gold_counts + self.smoothing
         confusion /= expected + gold_counts.sum(axis=2, keepdims=True) + k * self.smoothing
-        return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
+        return Params(transposed(confusion), prior)
 
 
 def _reordered(solution: Solution, rank: npt.NDArray[np.int32]) -> Solution:
@@ -185,19 +192,29 @@ class CNMF(MomentAggregator):
     def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run EM on the pair tables from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
-        a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
-        trace: list[float] = []
-        converged = False
-        for _ in range(self.max_iter):
-            mass, objective = pair_sweep(pair_tables, a, d)
-            trace.append(objective)
-            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= self.tol * max(1.0, abs(trace[-1]))
-            if converged:
-                break
-            a, d = factors(mass, a)
-        good = pair_tables.has_pairs()
-        order = common_order(a, pair_tables.overlap())
-        return MomentEstimate(a[:, order], d[order], good, np.array(trace), len(trace), converged)
+        return composite_em(partial(pair_sweep, pair_tables), pair_tables, k, m, self.max_iter, self.tol)
+
+
+def composite_em(
+    sweep: Callable[[F8, F8], tuple[F8, float]], pair_tables: PairTables, k: int, m: int, max_iter: int, tol: float
+) -> MomentEstimate:
+    """Maximise a composite likelihood of m workers and k classes by EM from diagonally dominant matrices.
+
+    sweep(a, d) returns the expected counts [worker, true, observed] under the matrices a and the class prior d, and the
+    objective there.
+    """
+    a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
+    trace: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        mass, objective = sweep(a, d)
+        trace.append(objective)
+        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-1]))
+        if converged:
+            break
+        a, d = factors(mass, a)
+    order = common_order(a, pair_tables.overlap())
+    return MomentEstimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
 
 
 def pair_sweep(pair_tables: PairTables, a: F8, d: F8) -> tuple[F8, float]:
@@ -206,11 +223,8 @@ def pair_sweep(pair_tables: PairTables, a: F8, d: F8) -> tuple[F8, float]:
     mass, objective = np.zeros_like(a), 0.0
     step = max(1, CHUNK // k**2)
     for lo in range(0, len(pair_tables.first), step):
-        i, j, count = (
-            pair_tables.first[lo : lo + step],
-            pair_tables.second[lo : lo + step],
-            pair_tables.count[lo : lo + step],
-        )
+        i, j = pair_tables.first[lo : lo + step], pair_tables.second[lo : lo + step]
+        count = pair_tables.count[lo : lo + step]
         ai, aj = d[:, None] * a[i], a[j]  # pair, true, observed
         model = np.maximum(ai.transpose(0, 2, 1) @ aj, 1e-300)
         objective += float((count * np.log(model)).sum())
@@ -348,7 +362,7 @@ class SML(MomentAggregator):
             pair_tables.first, pair_tables.second, n, q, start, -1, 1, self.max_iter, self.tol
         )
         v = -v if float(pair_tables.overlap() @ v) < 0 else v
-        w = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+        w = row_weights(annotations)
         total = np.bincount(annotations.worker, weights=w, minlength=annotations.n_workers).astype(np.float64)
         signed = np.bincount(annotations.worker, weights=w * sign[annotations.label], minlength=annotations.n_workers)
         mean = signed / np.maximum(total, 1e-12)
@@ -359,7 +373,7 @@ class SML(MomentAggregator):
         fits = []
         for confusion, prior in grid:
             confusion[~good] = 0.5
-            theta = np.ascontiguousarray(confusion.transpose(0, 2, 1))
+            theta = transposed(confusion)
             fits.append(accumulate(space, theta, prior)[1])
         confusion, prior = grid[int(np.argmax(fits))]
         return MomentEstimate(confusion, prior, good, n_iter=n_iter, converged=converged)
@@ -458,7 +472,7 @@ def _components(m2: F8, m3: F8, rng: np.random.Generator) -> tuple[F8, F8]:
 def _individuals(annotations: Annotations, group: npt.NDArray[np.int64], answers: F8, means: F8, prior: F8) -> F8:
     """Return A_w^T = E[x_w x_g^T] (diag(prior) μ_g^T)^-1, averaged over the two groups g other than the worker's."""
     m, k = annotations.n_workers, annotations.n_classes
-    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    weight = row_weights(annotations)
     out = np.zeros((m, k, k))
     for g in range(3):
         inverse = _inverse(prior[:, None] * means[g].T)  # observed by g, true
@@ -582,19 +596,13 @@ class Tensor(MomentAggregator):
         if k > MAX_CLASSES:
             raise DataError(f"tensor takes at most {MAX_CLASSES} classes, these data have {k}; take cnmf")
         triple_workers, count = triples(annotations, pair_tables, self.n_partners)
-        a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
-        trace: list[float] = []
-        converged = False
-        for _ in range(self.max_iter):
+
+        def sweep(a: F8, d: F8) -> tuple[F8, float]:
             mass, objective = pair_sweep(pair_tables, a, d)
             triple_mass, triple_objective = triple_sweep(triple_workers, count, a, d)
-            trace.append(objective + triple_objective)
-            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= self.tol * max(1.0, abs(trace[-1]))
-            if converged:
-                break
-            a, d = factors(mass + triple_mass, a)
-        order = common_order(a, pair_tables.overlap())
-        return MomentEstimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
+            return mass + triple_mass, objective + triple_objective
+
+        return composite_em(sweep, pair_tables, k, m, self.max_iter, self.tol)
 
 
 def triples(annotations: Annotations, pair_tables: PairTables, n_partners: int) -> tuple[I8, F8]:

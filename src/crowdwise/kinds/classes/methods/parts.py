@@ -23,6 +23,7 @@ from ....core.errors import DataError, ParameterError
 from ....core.result import FitTrace
 from ....em.drivers import Driver, Executor, InProcess
 from ....em.kernels import Workspace
+from ....em.loop import plus
 from ....em.sources import Known, Sizes, Source
 from ..annotations import Annotations
 from ..answers import Classes
@@ -181,7 +182,7 @@ def non_empty_tasks(part: Annotations) -> Mask:
 
 def survey(source: Source[Annotations], executor: Executor) -> PartsSurvey:
     """Summarise all parts in one pass."""
-    total: PartsSurvey = executor(source, _survey_part).sum(_identity, _add)
+    total: PartsSurvey = executor(source, _survey_part).sum(_identity, plus)
     return total
 
 
@@ -206,10 +207,6 @@ def _survey_part(part: Annotations, gold: Known | None, first: int, number: int)
 
 def _identity(surveyed: PartsSurvey) -> PartsSurvey:
     return surveyed
-
-
-def _add(a: PartsSurvey, b: PartsSurvey) -> PartsSurvey:
-    return a + b
 
 
 T = TypeVar("T")

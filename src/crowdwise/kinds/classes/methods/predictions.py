@@ -14,6 +14,7 @@ from ....core.errors import DataError
 from ....core.intake.repeats import PREDICTED
 from ....core.params import Note, Positive
 from ....core.vocabulary import quote
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, shares
 from ..annotations import Annotations
 from ..maths.judges import LEAST, log_scores, mean_by_task, normalised_votes, surprise
@@ -46,11 +47,6 @@ class PredictionAggregator(Aggregator):
         posterior = posterior if gold is None else gold.clamp(posterior)
         n_without = int((~has_prediction).sum())
         return Solution(posterior, posterior.mean(axis=0), extra={"rows_without_prediction": n_without})
-
-    @staticmethod
-    def weights(annotations: Annotations) -> F8:
-        """Return the weight of each row."""
-        return np.ones(len(annotations)) if annotations.weight is None else annotations.weight
 
     @abstractmethod
     def posterior(self, annotations: Annotations, prediction: F8) -> F8:
@@ -118,8 +114,8 @@ class SurprisinglyPopular(PredictionAggregator):
     temperature: Positive = 3.0
 
     def posterior(self, annotations: Annotations, prediction: F8) -> F8:
-        """Turn the surprise of each class into probabilities."""
-        weight, n = self.weights(annotations), annotations.votes.sum(axis=1)
+        """Return probabilities based on the excess of each class over its prediction."""
+        weight, n = row_weights(annotations), annotations.votes.sum(axis=1)
         observed, expected = shares(annotations.votes), mean_by_task(prediction, weight, annotations.task_offsets)
         expected = np.where(np.isfinite(expected), expected, 1 / annotations.n_classes)
         if annotations.n_classes > 2:
@@ -154,8 +150,8 @@ class TruthSerum(PredictionAggregator):
     sharpness: Positive = 2.0
 
     def posterior(self, annotations: Annotations, prediction: F8) -> F8:
-        """Turn information scores into probabilities."""
-        weight, n = self.weights(annotations), annotations.votes.sum(axis=1)
+        """Return probabilities based on the information scores."""
+        weight, n = row_weights(annotations), annotations.votes.sum(axis=1)
         expected = mean_by_task(np.log(np.maximum(prediction, LEAST)), weight, annotations.task_offsets)
         score = log_scores(shares(annotations.votes), expected, n)
         return normalise_rows(np.where(np.isfinite(score), self.sharpness * score, 0.0))[0]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import diags_array, eye_array
 
 from ....core.params import Count, NonNegative, Positive, Whole
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum
 from ....stats.ties import tie_shares, winners
 from ..annotations import Annotations
@@ -390,7 +391,7 @@ class M3V(VoteAggregator):
         from scipy.optimize import minimize
 
         tasks = np.arange(votes.n_tasks)
-        row_weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+        row_weight = row_weights(votes)
         # A task without a clear winner does not enter the loss.
         clear = label < votes.n_classes
         label = np.where(clear, label, 0)

@@ -17,7 +17,7 @@ from ....core.params import Count, NonNegative, Positive, PositiveShare
 from ....em import journal
 from ....em.kernels import Workspace
 from ....em.loop import Additive, plus
-from ....em.rows import LabelRows
+from ....em.rows import LabelRows, row_weights
 from ....stats.logspace import normalise_rows, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
@@ -154,7 +154,7 @@ class ConsensusAgreement(Additive):
 def agreement_with(rows: LabelRows, target: F8, moved: int = 0) -> ConsensusAgreement:
     """Return the agreement of the workers with target[task, class]."""
     right = target[rows.task, rows.label]
-    w = np.ones(len(right)) if rows.weight is None else rows.weight
+    w = row_weights(rows)
     n, hits = (np.bincount(rows.worker, weights=x, minlength=rows.n_workers) for x in (w, w * right))
     return ConsensusAgreement(n.astype(np.float64), hits.astype(np.float64), np.array([float(moved)]))
 
@@ -373,7 +373,7 @@ def residuals(votes: LabelRows, z: F8) -> tuple[F8, F8]:
     """Return the number of labels (with weights: their sum) of each worker, and their summed squared distance to z."""
     # |onehot(l) - z|² = 1 - 2 z_l + |z|²
     distance = 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task]
-    w = np.ones(len(distance)) if votes.weight is None else votes.weight
+    w = row_weights(votes)
     n, total = (np.bincount(votes.worker, weights=x, minlength=votes.n_workers) for x in (w, w * distance))
     return n.astype(np.float64), total.astype(np.float64)
 
@@ -547,7 +547,7 @@ class Subjective(Aggregator):
 
 def rater_rows(annotations: Annotations) -> RaterRows:
     """Return the annotations as rows of rater labels."""
-    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    weight = row_weights(annotations)
     task, rater, label = (x.astype(np.int64) for x in (annotations.task, annotations.worker, annotations.label))
     return RaterRows(task, rater, label, weight, annotations.votes)
 

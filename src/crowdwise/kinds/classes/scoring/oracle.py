@@ -17,7 +17,7 @@ import polars as pl
 from ....core.errors import DataError
 from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
-from ....em.kernels import Workspace, accumulate
+from ....em.kernels import Workspace, accumulate, transposed
 from ..annotations import Annotations
 from ..methods.base import Aggregator, FitOptions
 from ..methods.gold import GoldLabels, as_gold
@@ -50,8 +50,8 @@ def oracle(
     prior = _checked(np.asarray(class_prior, dtype=np.float64), (k,), "class_prior")
     gold_labels = as_gold(gold, annotations)
     space = Workspace.of(annotations, None if gold_labels is None else gold_labels.label)
-    stats, _ = accumulate(space, np.ascontiguousarray(table.transpose(0, 2, 1)), prior)
-    solution = Solution(space.memory.take(), prior, table, np.ascontiguousarray(stats.counts.transpose(0, 2, 1)))
+    stats, _ = accumulate(space, transposed(table), prior)
+    solution = Solution(space.memory.take(), prior, table, transposed(stats.counts))
     return _Oracle(seed=seed)._result(annotations, gold_labels, solution)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....core.result import Result
+from ....em.rows import row_weights
 from ....stats import information as channel
 from ....stats.dirichlet import log_rows
 from ....workers.flags import Flag, examples
@@ -174,7 +175,7 @@ def votes_of_others(votes: Annotations) -> F8:
     pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
     _, pair_index = np.unique(pair, return_inverse=True)
     own_votes = np.zeros((int(pair_index.max(initial=-1)) + 1, votes.n_classes))
-    np.add.at(own_votes, (pair_index, votes.label), np.ones(len(votes)) if votes.weight is None else votes.weight)
+    np.add.at(own_votes, (pair_index, votes.label), row_weights(votes))
     others = np.maximum(others - own_votes[pair_index], 0.0) + 1e-9
     return np.asarray(others / others.sum(axis=1, keepdims=True))
 

@@ -17,6 +17,7 @@ import polars as pl
 
 from ....core.errors import DataError
 from ....core.result import Result
+from ....em.rows import row_weights
 from ..annotations import Annotations
 from ..maths.skill import Skill, crowd_rows, effective_n, rows_of, share_interval
 from ..methods.infer import FittedConfusion
@@ -42,7 +43,7 @@ class Judgement:
     @cached_property
     def weight(self) -> F8:
         """Weight of each row, one by default."""
-        return np.ones(len(self.annotations)) if self.annotations.weight is None else self.annotations.weight
+        return row_weights(self.annotations)
 
     @cached_property
     def counts(self) -> F8:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from .....core.method_registry import method
 from .....core.params import Count, NonNegative
-from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of
+from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, transposed
 from .....em.loop import Fit, plus
 from .....em.passes import Passes, best_of, run
 from .....stats.logspace import log_sum, normalise_rows, shares, shares_in_place
@@ -275,8 +275,8 @@ def fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
     return FitState(
         predictor=predictor,
         class_prior=fit.params.class_prior,
-        confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
-        counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),
+        confusion=transposed(fit.params.theta),
+        counts=transposed(fit.stats.counts),
         trace=fit.trace,
         n_iter=fit.n_iter,
         converged=fit.converged,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import digamma
 
 from .....core.params import Count, NonNegative, Positive
-from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of
+from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, transposed
 from .....em.loop import Fit
 from .....em.passes import Passes, run
 from .....stats.dirichlet import divergence
@@ -170,15 +170,15 @@ class MACE(PartitionedAggregator):
         return FitState(
             predictor=predictor,
             class_prior=np.full(votes.n_classes, 1 / votes.n_classes),
-            confusion=np.ascontiguousarray(worker.table().transpose(0, 2, 1)),
-            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            confusion=transposed(worker.table()),
+            counts=transposed(counts),
             trace=trace,
             n_iter=len(trace),
             converged=fit.converged,
             extra={
                 "know": worker.know,
                 "habit": worker.habit,
-                "theta": np.ascontiguousarray(fit.params.table().transpose(0, 2, 1)),
+                "theta": transposed(fit.params.table()),
             },
         )
 

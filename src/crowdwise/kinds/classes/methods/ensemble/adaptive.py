@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .....em.kernels import Workspace, many_fits, stats_of
+from .....em.kernels import Workspace, many_fits, stats_of, transposed
 from .....em.loop import Additive, plus
 from ...maths.leave_out import LeaveOutTables, Predictions, fit_mixture, posterior_of, predictions
 from ..base import FitOptions, PartitionedAggregator
@@ -186,7 +186,7 @@ class Adaptive(PartitionedAggregator):
             n_worker_posteriors=2,
             class_prior=sums.mass / data.n_tasks,
             confusion=tables.confusion(second.mixture),
-            counts=np.ascontiguousarray(sums.counts.transpose(0, 2, 1)),
+            counts=transposed(sums.counts),
             n_iter=sum(fit.n_iter for fit in fits.values()),
             extra=extra,
         )

@@ -14,8 +14,9 @@ from .....core import method_registry as registry
 from .....core.errors import ParameterError
 from .....core.params import MethodName, MethodNames, NonNegative, Share
 from .....core.result import FitTrace
-from .....em.kernels import Workspace, many_fits, stats_of
+from .....em.kernels import Workspace, many_fits, stats_of, transposed
 from .....em.loop import plus
+from .....em.rows import row_weights
 from .....em.sources import Known
 from ...annotations import Annotations
 from ..base import Aggregator, FitOptions, PartitionedAggregator
@@ -72,7 +73,7 @@ def _scored(predictor: Predictor, training_rows: TrainingRows, confusion: F8, sp
     train, test = training_rows.split(cast(Annotations, space.shard))
     posterior = predictor(Workspace.of(train, space.gold, space.compiled, space.first)).posterior
     likelihood = np.einsum("rk,rk->r", posterior[test.task], confusion[test.worker, test.label])
-    weight = np.ones(len(test)) if test.weight is None else test.weight
+    weight = row_weights(test)
     return np.array([weight @ np.log(np.maximum(likelihood, LEAST)), weight.sum()])
 
 
@@ -239,7 +240,7 @@ def free_confusion(name: str, state: FitState) -> F8 | None:
     if plain_name(name) == FREE_ROWS or state.counts is None:
         return state.confusion
     # One M-step: the expected counts, shrunk to the crowd's confusion matrix.
-    return np.ascontiguousarray(shrunk(state.counts.transpose(0, 2, 1)).transpose(0, 2, 1))
+    return transposed(shrunk(state.counts.transpose(0, 2, 1)))
 
 
 def variant(name: str, seed: int) -> Aggregator:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .....em.kernels import Workspace
 from .....em.loop import plus
+from .....em.rows import row_weights
 from ...annotations import Annotations
 from ...maths.copying import MOST_PAIRS, PairSums, compared_workers, groups_of, pair_sums
 from ...maths.leave_out import LeaveOutTables
@@ -32,7 +33,7 @@ class GroupWeights:
 
     def __call__(self, part: Annotations, gold: Any) -> tuple[Annotations, Any]:
         """Return the part with new weights; workers without a group keep theirs."""
-        weight = np.ones(len(part)) if part.weight is None else part.weight
+        weight = row_weights(part)
         group = self.group[part.worker].astype(np.int64)
         is_grouped = np.bincount(self.group, minlength=len(self.group))[group] > 1
         _, at = np.unique(part.task.astype(np.int64) * len(self.group) + group, return_inverse=True)
