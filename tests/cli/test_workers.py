@@ -152,7 +152,7 @@ def test_drop_flagged_says_what_it_takes_away(crowdwise_cli, folder, tmp_path):
     assert code == 0
     assert "left out: w8 (constant): said '0'" in err
     assert "2 workers are left out, with" in err
-    assert "labels differ from those with everybody's votes" in err
+    assert "labels differ from those with all votes" in err
     ledger = json.loads((run / "ledger.json").read_text(encoding="utf-8"))
     assert ledger["rows_in"] == 1200
     assert ledger["rows_in"] == ledger["rows_used"] + ledger["rows_dropped"]

@@ -148,8 +148,8 @@ class WithHoles(InMemory):
         nothing = self.votes.take(np.empty(0, dtype=np.int64))
         return nothing.among(np.zeros(self.votes.n_tasks, dtype=bool), np.ones(self.votes.n_workers, dtype=bool))
 
-    def known_classes(self, number):
-        return super().known_classes(number - 1) if self._full(number) else None
+    def gold_codes(self, number):
+        return super().gold_codes(number - 1) if self._full(number) else None
 
 
 @pytest.mark.parametrize("name", NAMES)

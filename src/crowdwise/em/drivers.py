@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from ..core.votes import Votes
 from .loop import Tree, tree_sum
-from .sources import Known, Source
+from .sources import GoldCodes, Source
 
 V = TypeVar("V", bound=Votes[Any])
 V_in = TypeVar("V_in", bound=Votes[Any], contravariant=True)
@@ -31,7 +31,7 @@ Node = tuple[int, int, T]  # start, height, sum
 class Prepare(Protocol[V_in, W_co]):
     """Prepares a part for passes."""
 
-    def __call__(self, part: V_in, gold: Known | None, first: int, number: int) -> W_co:
+    def __call__(self, part: V_in, gold: GoldCodes | None, first: int, number: int) -> W_co:
         """Return the shard of a part.
 
         Args:
@@ -81,7 +81,7 @@ class Shards(Generic[V, W]):
     def __getitem__(self, number: int) -> W:
         if number in self._ready:
             return self._ready[number]
-        shard = self.prepare(self.source.part(number), self.source.known_classes(number), self.first[number], number)
+        shard = self.prepare(self.source.part(number), self.source.gold_codes(number), self.first[number], number)
         if self.source.stays:
             self._ready[number] = shard
         return shard

@@ -2,7 +2,7 @@
 
     source.sizes                   the sizes, available before anything is read
     source.part(number)            one part; the same number always gives the same part
-    source.known_classes(number)   gold codes of its tasks
+    source.gold_codes(number)   gold codes of its tasks
 
 Workers and answers have the same codes in every part, tasks are numbered from 0 in each. Votes in memory are one
 source, memory-mapped files another. Methods do not depend on the number of parts. The partition is a function of the
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..core.votes import Votes
 
-Known = npt.NDArray[np.int32]
+GoldCodes = npt.NDArray[np.int32]
 V = TypeVar("V", bound=Votes[Any])
 V_co = TypeVar("V_co", bound=Votes[Any], covariant=True)
 
@@ -60,7 +60,7 @@ class Source(Protocol[V_co]):
     def part(self, number: int) -> V_co:
         """Return one part."""
 
-    def known_classes(self, number: int) -> Known | None:
+    def gold_codes(self, number: int) -> GoldCodes | None:
         """Return the gold codes of a part's tasks, n_classes for tasks without gold; None if there is no gold."""
 
 
@@ -84,7 +84,7 @@ class WithoutGold(Generic[V_co]):
         """Return one part."""
         return self.inner.part(number)
 
-    def known_classes(self, number: int) -> Known | None:  # noqa: ARG002
+    def gold_codes(self, number: int) -> GoldCodes | None:  # noqa: ARG002
         """Return None."""
         return None
 
@@ -96,7 +96,7 @@ class InMemory(Generic[V]):
     votes: V
     n: int = 1
     stays: bool = True
-    gold: Known | None = None
+    gold: GoldCodes | None = None
 
     @property
     def sizes(self) -> Sizes:
@@ -107,7 +107,7 @@ class InMemory(Generic[V]):
         """Return one run of tasks."""
         return self._parts[number]
 
-    def known_classes(self, number: int) -> Known | None:
+    def gold_codes(self, number: int) -> GoldCodes | None:
         """Return the gold codes of its tasks."""
         if self.gold is None:
             return None

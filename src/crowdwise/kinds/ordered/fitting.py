@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...core.params import Count, NonNegative
 from ...em.kernels import Stats, Workspace
 from ...em.passes import Passes, run
-from ...em.sources import Known
+from ...em.sources import GoldCodes
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
 from ..classes.methods.base import Aggregator, FitOptions, PartitionedAggregator
@@ -72,7 +72,7 @@ class LevelCodes:
         """Level of each class code."""
         return np.argsort(self.order)
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:
         """Recode the labels and the gold of a part."""
         level, k = self.level, part.n_classes
         answers = Classes(level[part.label].astype(np.int32), part.classes.gather(self.order))

@@ -27,7 +27,7 @@ from ....em.kernels import Stats, Workspace, transposed
 from ....em.loop import plus
 from ....em.passes import Passes, run
 from ....em.rows import LabelRows, row_weights
-from ....em.sources import Known
+from ....em.sources import GoldCodes
 from ....stats.discovery import adjusted
 from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.ties import tie_shares
@@ -335,7 +335,7 @@ class _GroupVotes:
 
     group: I8
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:  # noqa: ARG002
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:  # noqa: ARG002
         return as_units(with_columns(part), self.group), None
 
 

@@ -18,7 +18,7 @@ from ..annotations import Annotations
 from ..maths.graphs import Graph, mean_field, neighbours, softmax
 from .base import Aggregator, FitOptions
 from .confusion.base import Params, vote_shares
-from .confusion.hierarchical import PASSES, CrowdPrior, Hierarchical
+from .confusion.hierarchical import PASSES, Hierarchical, SharedPrior
 from .gold import GoldLabels
 from .partitioned import Solution
 
@@ -86,7 +86,7 @@ class GraphField(Aggregator):
         k = annotations.n_classes
         space, graph = Workspace.of(annotations), _graph(annotations)
         posterior = vote_shares(annotations, gold)
-        crowd = CrowdPrior.start(k, Hierarchical(prior_class=self.prior_class))
+        crowd = SharedPrior.start(k, Hierarchical(prior_class=self.prior_class))
         stats: Stats = stats_of(space, posterior)
         passes, converged, n_rounds = 0, False, 0
         while passes < self.max_iter and not converged:

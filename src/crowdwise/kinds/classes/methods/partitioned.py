@@ -20,7 +20,7 @@ from ....em.drivers import Driver, Executor, InProcess, Threads
 from ....em.kernels import COMPILED_FROM, MANY_FITS, Workspace, n_threads, pays_to_compile
 from ....em.loop import plus
 from ....em.passes import EMModel, posterior_under
-from ....em.sources import InMemory, Known, Source
+from ....em.sources import GoldCodes, InMemory, Source
 from ..annotations import Annotations
 from .gold import GoldLabels
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 F8 = npt.NDArray[np.float64]
 T = TypeVar("T")
 # Transforms a part and the gold codes of its tasks before the passes use it.
-RowTransform = Callable[[Annotations, Known | None], tuple[Annotations, Known | None]]
+RowTransform = Callable[[Annotations, GoldCodes | None], tuple[Annotations, GoldCodes | None]]
 
 
 class VotesShape(Protocol):
@@ -57,7 +57,7 @@ class PreparePart:
     compiled: bool
     transforms: tuple[RowTransform, ...] = ()
 
-    def __call__(self, part: Annotations, gold: Known | None, first: int, number: int) -> Workspace:  # noqa: ARG002
+    def __call__(self, part: Annotations, gold: GoldCodes | None, first: int, number: int) -> Workspace:  # noqa: ARG002
         """Return the workspace of a part; `first` is the index of its first task among all tasks."""
         for transform in self.transforms:
             part, gold = transform(part, gold)

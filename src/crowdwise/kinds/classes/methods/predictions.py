@@ -99,8 +99,8 @@ class SurprisinglyPopular(PredictionAggregator):
 
     Workers who know the truth also know that others do not, so the truth is more popular than predicted, even where
     the majority is wrong. The posterior of two classes is the normal probability that the crowd's share exceeds the
-    predicted one, at a `temperature`. Prelec, Seung & McCoy (2017), doi:10.1038/nature21054. Fails where nobody
-    knows the truth, or predictions are noise.
+    predicted one, at a `temperature`. Prelec, Seung & McCoy (2017), doi:10.1038/nature21054. Fails where no
+    worker knows the truth, or predictions are noise.
 
     Needs a column predicted_share (of two classes) or predicted_share_<class>; `temperature` softens the posterior.
 

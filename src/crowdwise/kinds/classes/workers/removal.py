@@ -202,9 +202,7 @@ class Refit:
             for flag in self.flags
             if flag.name in self.removal.reasons.get(flag.worker, ())
         ]
-        changes = (
-            [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with everybody's votes"]
-        )
+        changes = [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with all votes"]
         return [*removed, *self.removal.sentences(), *changes]
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .....core.params import Above, Count, NonNegative, Positive, PositiveShare, Share
 from .....em.kernels import Stats
 from .....em.passes import Passes, run
-from .....em.sources import Known
+from .....em.sources import GoldCodes
 from .....stats.coins import coins
 from .....stats.dirichlet import best_strength, update_mean
 from .....stats.information import counts_as
@@ -65,7 +65,7 @@ class Hierarchical(PartitionedAggregator):
     def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
         """Run rounds of EM, each under the prior estimated from the counts of the last round."""
         tempered = EffectiveWeights(self.dependence)
-        crowd = CrowdPrior.start(votes.n_classes, self)
+        crowd = SharedPrior.start(votes.n_classes, self)
         model = crowd.model(self.prior_class)
         data: Matrices = Passes(model, votes.transformed(tempered) if self.dependence else votes)
         stats, before = data.start(), None
@@ -94,7 +94,7 @@ class EffectiveWeights:
 
     dependence: float
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:
         """Return the part with new weights."""
         n = np.bincount(part.task, weights=part.weight, minlength=part.n_tasks)
         weight = 1.0 if part.weight is None else part.weight
@@ -102,7 +102,7 @@ class EffectiveWeights:
 
 
 @dataclass(frozen=True)
-class CrowdPrior:
+class SharedPrior:
     """The prior shared by all workers: mean[observed, true], strength[true], and pseudo-counts of the mean."""
 
     mean: F8
@@ -110,13 +110,13 @@ class CrowdPrior:
     pseudo: F8
 
     @classmethod
-    def start(cls, k: int, method: Hierarchical) -> CrowdPrior:
+    def start(cls, k: int, method: Hierarchical) -> SharedPrior:
         """Return the prior before the first label."""
         mean = coins(np.array([method.prior_accuracy]), k)[0].T
         mean = mean / mean.sum(axis=0)
         return cls(mean, np.full(k, min(10.0, method.strength_max)), method.prior_strength * mean)
 
-    def learn(self, stats: Stats, strength_max: float) -> CrowdPrior:
+    def learn(self, stats: Stats, strength_max: float) -> SharedPrior:
         """Return the mean and strength of each true class with the highest evidence, given expected counts."""
         mean, strength = self.mean.copy(), self.strength.copy()
         pooled = stats.counts.sum(axis=0) + self.pseudo
@@ -125,7 +125,7 @@ class CrowdPrior:
             rows = rows[rows.sum(axis=1) > 0]
             mean[:, k] = update_mean(rows, pooled[:, k] / pooled[:, k].sum(), strength[k], self.pseudo[:, k])
             strength[k] = best_strength(rows, mean[:, k], 0.1, strength_max)
-        return CrowdPrior(mean, strength, self.pseudo)
+        return SharedPrior(mean, strength, self.pseudo)
 
     def model(self, prior_class: float) -> ConfusionModel:
         """Return the Dawid-Skene model with this prior."""

@@ -24,7 +24,7 @@ class OneCoin(ConfusionAggregator):
         P(y_iw = z_i) = p_w,   every wrong label (1 - p_w) / (K - 1)
 
     The symmetric Dawid-Skene model; Zhang, Chen, Zhou & Jordan (2016), JMLR 17(102). Few parameters, so it is steady
-    on sparse data. Fails with class-biased workers, whom it cannot describe: on bluebird it falls to chance where
+    on sparse data. Fails with class-biased workers, which it cannot describe: on bluebird it falls to chance where
     Dawid-Skene is at .90.
 
     `smoothing` (> 0, usually 0.01 to 2) counts each worker that many times right and K - 1 times as often wrong:

@@ -17,7 +17,7 @@ from .....core.result import FitTrace
 from .....em.kernels import Workspace, many_fits, stats_of, transposed
 from .....em.loop import plus
 from .....em.rows import row_weights
-from .....em.sources import Known
+from .....em.sources import GoldCodes
 from ...annotations import Annotations
 from ..base import Aggregator, FitOptions, PartitionedAggregator
 from ..gold import GoldLabels
@@ -41,7 +41,7 @@ class TrainingRows:
 
     seed: int
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:
         """Return the training rows."""
         return self.split(part)[0], gold
 
