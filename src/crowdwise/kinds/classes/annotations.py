@@ -345,7 +345,7 @@ class ClassHooks(CommonHooks):
         return self.call(plan_classes, votes, **options)
 
     def default_method(self, votes: Votes[Any], gold: Any) -> str:
-        from .methods.default import class_default
+        from .methods.judges import class_default
 
         return class_default(as_annotations(votes), gold)
 

@@ -36,7 +36,7 @@ from ..answers import Classes
 from .base import FitOptions, PartitionedAggregator
 from .confusion.base import counted
 from .confusion.matrices import DawidSkene
-from .infer import ClassModel
+from .infer import ClassModel, worker_average
 from .partitioned import (
     FitState,
     ModelPredictor,
@@ -526,7 +526,7 @@ class GroupTree(ClassModel):
         result, k = self.result, votes.n_classes
         assert result.confusion is not None
         codes, is_known = lookup(result.workers, votes.workers)
-        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
+        average = worker_average(result.confusion, result)
         within = np.where(is_known[:, None, None], self.within[codes], average).transpose(0, 2, 1)
         model = GroupModel(np.where(is_known, self.group[codes], len(self.between)), k, 1.0, 0.0)
         # Members of a group of several still are, even if no other member labelled these tasks.

@@ -14,6 +14,7 @@ from ....core.result import Result
 from ....core.vocabulary import lookup
 from ....em.ascent import Point, climb
 from ....em.kernels import Workspace, transposed
+from ....em.loop import Additive, plus
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.ability import COMPILED_FROM, ability_pass
@@ -22,7 +23,7 @@ from .base import Aggregator, FitOptions, PartitionedAggregator
 from .confusion.base import vote_shares
 from .confusion.matrices import coin_matrix
 from .gold import GoldLabels
-from .infer import ClassModel
+from .infer import ClassModel, worker_average
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution
 
 F8 = npt.NDArray[np.float64]
@@ -69,7 +70,7 @@ class GLAD(PartitionedAggregator):
 
         def objective(x: F8) -> Point:
             predictor = AbilityPredictor(x[:m], np.clip(x[m:], -EASINESS, EASINESS), compiled)
-            slopes = data.sum(predictor.slopes, AbilitySlopes.joined)
+            slopes = data.sum(predictor.slopes, plus)
             prior_gradient = (x - mean) / self.prior_sd**2
             return Point(
                 slopes.log_likelihood - float(prior_gradient @ (x - mean)) / 2,
@@ -103,25 +104,14 @@ class GLAD(PartitionedAggregator):
 
 
 @dataclass(frozen=True)
-class AbilitySlopes:
-    """First and second derivatives of the log-likelihood: summed by worker, and by task for each part."""
+class AbilitySlopes(Additive):
+    """First and second derivatives of the log-likelihood: summed by worker, and a list of arrays by task per part."""
 
     log_likelihood: float
     ability: F8
     ability_bend: F8
     easiness: list[F8]
     easiness_bend: list[F8]
-
-    @staticmethod
-    def joined(a: AbilitySlopes, b: AbilitySlopes) -> AbilitySlopes:
-        """Return the slopes of the parts of both."""
-        return AbilitySlopes(
-            a.log_likelihood + b.log_likelihood,
-            a.ability + b.ability,
-            a.ability_bend + b.ability_bend,
-            a.easiness + b.easiness,
-            a.easiness_bend + b.easiness_bend,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +251,8 @@ class LogitModel(ClassModel):
         result = self.result
         assert result.confusion is not None
         worker_codes, has_worker = lookup(result.workers, votes.workers)
-        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        worker = np.where(has_worker[:, None, None], self.worker[worker_codes], np.log(average))
+        average_logits = np.log(worker_average(result.confusion, result))
+        worker = np.where(has_worker[:, None, None], self.worker[worker_codes], average_logits)
         if not len(self.task):
             return minimax_pass(votes, worker, None).posterior
         task_codes, has_task = lookup(result.tasks, votes.tasks)

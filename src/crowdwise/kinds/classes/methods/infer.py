@@ -234,6 +234,11 @@ def _extra(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> dict[s
 
 
 def _select(values: F8, result: Result, codes: npt.NDArray[np.integer], is_known: Mask) -> F8:
-    """Return values[code], and for unknown workers the average over the workers of the fit, weighted by labels."""
-    average = np.average(values, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-    return np.where(is_known.reshape(-1, *[1] * (values.ndim - 1)), values[codes], average)
+    """Return values[code], and for unknown workers the average over the workers of the fit."""
+    is_known = is_known.reshape(-1, *[1] * (values.ndim - 1))
+    return np.where(is_known, values[codes], worker_average(values, result))
+
+
+def worker_average(values: F8, result: Result) -> F8:
+    """Return the average of values[worker] over the workers of a fit, weighted by their labels."""
+    return np.asarray(np.average(values, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9)))

@@ -9,11 +9,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ....core import method_registry as registry
 from ....core.errors import DataError, IdentifiabilityWarning
 from ....core.params import Count, NonNegative, Note, Positive, PositiveShare, Share
 from ....core.result import Result
 from ....core.side_tables import column_by
-from ....core.vocabulary import quote
+from ....core.truth import truth_table
+from ....core.vocabulary import lookup, quote
 from ....core.votes import Votes
 from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum, shares
@@ -252,6 +254,20 @@ def log_odds(p: F8, k: int) -> F8:
 
 # With this many gold labels a stack is reliable; fewer cause a warning.
 ENOUGH = 30
+
+
+def class_default(votes: Annotations, gold: Any = None) -> str:
+    """Return the default method for class labels.
+
+    Judges that are all models make the same errors: the default is a vote by model family without gold, and a stack
+    with enough gold. Ordered classes have a default of their own.
+    """
+    if all_models(votes):
+        if gold is None:
+            return "family_vote"
+        if int(lookup(votes.tasks, truth_table(gold)["task"])[1].sum()) >= ENOUGH:
+            return "judge_stack"
+    return registry.DEFAULT if votes.answers.order is None else "ordinal_committee"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -281,9 +281,7 @@ def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDAr
     order = np.argsort(worker, kind="stable")
     start = np.searchsorted(worker[order], np.arange(pair_tables.n_workers + 1))
     for m in range(pair_tables.n_workers):
-        columns = (
-            count[order[start[m] : start[m + 1]]].transpose(0, 2, 1).reshape(-1, k)
-        )  # (partner, label), own label
+        columns = count[order[start[m] : start[m + 1]]].transpose(0, 2, 1).reshape(-1, k)  # (partner, label), own label
         total = columns.sum(axis=1)
         # Columns based on few labels are noisy, and SPA selects extremes.
         usable = total >= max(least, 1e-12)

@@ -279,7 +279,6 @@ class BWA(PartitionedAggregator):
     crowd's residual in each worker's precision. Ends when no z moves by more than `tol`.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> BWA().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -390,7 +389,6 @@ class GoldMajorityVote(PartitionedVoteAggregator):
     `smoothing` is the weight, in labels, of the crowd's mean accuracy on gold.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "y", "x", "y"])
     >>> GoldMajorityVote().fit(votes, gold={1: "y"}).to_table()["label"].to_list()
     ['y', 'y']
@@ -436,7 +434,6 @@ class IWMV(PartitionedVoteAggregator):
     Runs at most `max_iter` rounds of voting and weighing.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> IWMV().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -465,7 +462,6 @@ class LogOddsVote(PartitionedVoteAggregator):
     Runs at most `max_iter` rounds of voting and weighing.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> LogOddsVote().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -499,7 +495,6 @@ class MajorityVote(PartitionedVoteAggregator):
     classes.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> MajorityVote().fit(votes).posterior.round(3)
     array([[0.667, 0.333]])
@@ -565,7 +560,6 @@ class Wawa(PartitionedVoteAggregator):
     of the classes enters the weights; `ties="first"` gives it to the first class, as crowd-kit does.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> Wawa().fit(votes).posterior
     array([[1., 0.]])
@@ -592,7 +586,6 @@ class ZeroBasedSkill(PartitionedVoteAggregator):
     `ties`: see Wawa.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> ZeroBasedSkill().fit(votes).posterior
     array([[1., 0.]])

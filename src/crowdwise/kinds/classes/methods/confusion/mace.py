@@ -133,7 +133,6 @@ class MACE(PartitionedAggregator):
     0.5 and 10). `n_init` is the number of starts.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> MACE().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

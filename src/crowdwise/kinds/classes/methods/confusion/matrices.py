@@ -31,7 +31,6 @@ class OneCoin(ConfusionAggregator):
     before the first label a worker is a guesser.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> OneCoin().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -87,7 +86,6 @@ class ConfusionVector(ConfusionAggregator):
     `smoothing` (> 0) counts each worker that many times right and K - 1 times as often wrong in every class.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ConfusionVector().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -132,7 +130,6 @@ class DawidSkene(ConfusionAggregator):
     example); the start with the higher objective wins.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> DawidSkene().fit(votes).class_prior
     array([0.5, 0.5])
@@ -195,7 +192,6 @@ class Pooled(ConfusionAggregator):
     `smoothing` pseudo-counts in every cell of the one matrix, `prior_class` in every class (smoothing > 0).
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Pooled().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -233,7 +229,6 @@ class ZenCrowd(ConfusionAggregator):
     counts each worker that many times right and K - 1 times as often wrong.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ZenCrowd().fit(votes).class_prior
     array([0.5, 0.5])

@@ -43,7 +43,6 @@ class RaykarYu(PartitionedAggregator):
     `result.extra["spammer"]` marks spammers, `extra["strength"]` holds the shrinkage of each worker's rows.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> RaykarYu().fit(votes).extra["spammer"]
     array([False, False])

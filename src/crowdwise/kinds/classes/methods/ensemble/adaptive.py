@@ -53,7 +53,7 @@ from ..partitioned import (
     clamped,
 )
 from ..requirements import too_sparse
-from .committee import BRIEF, EARLY, MEMBERS, Committee, learn_method
+from .committee import BRIEF, EARLY, MEMBERS, Committee, has_prior, learn_method
 from .confidence import DOUBT as LEAST_DOUBT
 from .confidence import shipped
 from .copy_groups import GroupWeights, find_groups, group_codes
@@ -120,8 +120,8 @@ class Adaptive(PartitionedAggregator):
     @staticmethod
     def _testable(data: PartitionedVotes, options: FitOptions) -> bool:
         """Whether labels can be predicted from others; with a prior the committee is used, whose members support it."""
-        has_prior = options.prior is not None and bool(options.prior.any())
-        return len(data) > 0 and data.n_classes > 1 and not data.single_label and not has_prior and not too_sparse(data)
+        several = len(data) > 0 and data.n_classes > 1 and not data.single_label
+        return several and not has_prior(options) and not too_sparse(data)
 
     def _weigh(
         self,

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from .....core.errors import ParameterError
 from .....core.params import AtLeast, MethodNames, Share
 from ...annotations import Annotations
 from ..base import Aggregator, FitOptions
@@ -31,7 +30,7 @@ from ..gold import GoldLabels
 from ..held_out import HeldOut, held_out, splits, upheld
 from ..partitioned import Solution
 from ..requirements import affordable, too_sparse
-from .committee import method_can, plain_name, solve_method, variant
+from .committee import check_names, plain_name, solve_method, supporting_prior
 
 # By increasing number of parameters.
 CANDIDATES = ("one_coin_even", "mace", "hierarchical", "dawid_skene")
@@ -60,16 +59,11 @@ class Auto(Aggregator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.candidates or {"committee", "auto"} & set(self.candidates):
-            raise ParameterError(
-                f"candidates must name at least one method, neither committee nor auto, got {self.candidates!r}"
-            )
-        for name in self.candidates:
-            variant(name, self.seed)
+        check_names("candidates", self.candidates, self.seed)
 
     def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
         """Score the candidates and fit the preferred one that upholds the majorities."""
-        candidates = affordable(self._eligible_candidates(options), annotations, plain_name)
+        candidates = affordable(supporting_prior("candidates", self.candidates, options), annotations, plain_name)
         scoring_options = FitOptions(options.n_shards, prior=options.prior)
         if too_sparse(annotations) or not splits(annotations, folds=self.folds, enough=1):
             fallback, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
@@ -100,14 +94,6 @@ class Auto(Aggregator):
         return _chosen(
             fits[name], name, _table(scores, upheld_shares), _reason(name, best, scores, list(upheld_shares))
         )
-
-    def _eligible_candidates(self, options: FitOptions) -> list[str]:
-        """Return the candidates; with a prior only those that support it."""
-        has_prior = options.prior is not None and bool(options.prior.any())
-        candidates = [name for name in self.candidates if not has_prior or method_can(name, "prior")]
-        if not candidates:
-            raise ParameterError(f"none of the candidates can use prior=, got {', '.join(self.candidates)}")
-        return candidates
 
 
 def _preferred(scores: dict[str, HeldOut], best: str) -> list[str]:

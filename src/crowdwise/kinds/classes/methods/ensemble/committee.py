@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -148,12 +148,8 @@ class Committee(PartitionedAggregator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.members or {"committee", "auto"} & set(self.members):
-            raise ParameterError(
-                f"members must name at least one method, neither committee nor auto, got {self.members!r}"
-            )
-        for member in (*self.members, self.model):
-            variant(member, self.seed)
+        check_names("members", self.members, self.seed)
+        variant(self.model, self.seed)
 
     def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
         """Fit the members and the model and average them; the one closest to the pool gives the worker estimates."""
@@ -201,14 +197,10 @@ class Committee(PartitionedAggregator):
 
     def _eligible_members(self, data: PartitionedVotes, options: FitOptions) -> list[str]:
         """Return the members; with one label per task only those that keep it, with a prior those that support it."""
-        if options.prior is not None and options.prior.any():
-            members = [m for m in self.members if method_can(m, "prior")]
-            if not members:
-                raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
-            return members
-        if data.single_label and not data.has_gold:
-            return [m for m in self.members if method_can(m, "single")] or ["majority_vote"]
-        return list(self.members)
+        members = supporting_prior("members", self.members, options)
+        if data.single_label and not data.has_gold and not has_prior(options):
+            return [m for m in members if method_can(m, "single")] or ["majority_vote"]
+        return members
 
     def _weights(self, members: list[str], data: PartitionedVotes, options: FitOptions) -> dict[str, float]:
         """Return the weights of the members by the likelihood of one held-out fold; equal if nothing is held out."""
@@ -241,6 +233,27 @@ def free_confusion(name: str, state: FitState) -> F8 | None:
         return state.confusion
     # One M-step: the expected counts, shrunk to the crowd's confusion matrix.
     return transposed(shrunk(state.counts.transpose(0, 2, 1)))
+
+
+def check_names(parameter: str, names: Sequence[str], seed: int) -> None:
+    """Raise unless a parameter names methods or variants that can be part of an ensemble."""
+    if not names or {"committee", "auto"} & set(names):
+        raise ParameterError(f"{parameter} must name at least one method, neither committee nor auto, got {names!r}")
+    for name in names:
+        variant(name, seed)
+
+
+def has_prior(options: FitOptions) -> bool:
+    """Whether the fit has counts of earlier projects."""
+    return options.prior is not None and bool(options.prior.any())
+
+
+def supporting_prior(parameter: str, names: Sequence[str], options: FitOptions) -> list[str]:
+    """Return the methods; with a prior only those that support it, and an error if there are none."""
+    supporting = [name for name in names if not has_prior(options) or method_can(name, "prior")]
+    if not supporting:
+        raise ParameterError(f"none of the {parameter} can use prior=, got {', '.join(names)}")
+    return supporting
 
 
 def variant(name: str, seed: int) -> Aggregator:
