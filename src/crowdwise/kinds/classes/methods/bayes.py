@@ -235,7 +235,7 @@ class BeliefPropagation(Aggregator):
         if self.prior == "dirichlet":
             return priors.dirichlet(a, b, k, self.n_samples, np.random.default_rng(self.seed))
         weight = np.bincount(annotations.worker, weights=annotations.weight, minlength=1)
-        # A worker's factor is a polynomial of the degree of their labels; n nodes integrate degree 2 n - 1 exactly.
+        # A worker's factor is a polynomial with the degree of their number of labels; n nodes integrate degree 2 n - 1.
         exact = int(np.ceil((weight.max() + 1) / 2))
         n = min(exact, MAX_NODES[self.prior]) if self.n_nodes is None else self.n_nodes
         if self.prior == "one_coin":

@@ -1,9 +1,8 @@
 """Calibrate the confidence of a result on the gold that its fit was given.
 
-The calibration must come from a fit that has not used the gold: the method is fitted once more without gold, its
-confidence is compared with the truth (stats/gold_calibration.py), and the correction is applied to the fit with gold.
-Gold that is not a random sample of the tasks would make confidence worse, so it is tested and not used if the test
-rejects it.
+The calibration requires a fit that has not used the gold: the method is fitted again without gold, its confidence is
+compared with the truth (stats/gold_calibration.py), and the correction is applied to the fit with gold. Gold that is
+not a random sample of the tasks would make the confidence worse, so it is tested and not used if the test rejects it.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ def calibrated(
     checked = np.flatnonzero(gold.mask & (annotations.labels_per_task > 0))
     if len(checked) < FEWEST:
         return _noted(result, too_few(len(checked)))
-    with warnings.catch_warnings():  # the first fit has warned about these votes already
+    with warnings.catch_warnings():  # the first fit gave these warnings already
         warnings.simplefilter("ignore", CrowdwiseWarning)
         blind = method.fit_solution(annotations, None, replace(options, callback=None)).posterior
-    # Gold that was used for the fit only was chosen in another way: it is neither sample nor population.
+    # Gold that was used only for the fit was selected in another way: it is neither sample nor population.
     fit_gold = None if result.gold is None else result.gold & ~gold.mask
     sums = sums_of(blind, annotations.labels_per_task, gold, fit_gold)
     calibration, note = learn(sums)
@@ -99,7 +98,7 @@ def sums_of(
     """
     checked = np.flatnonzero(gold.mask & (n_labels > 0))
     right = tie_shares(blind)[checked, gold.label[checked]]
-    first = winners(blind).argmax(axis=1)  # a label that does not depend on how ties are drawn
+    first = winners(blind).argmax(axis=1)  # a label that does not depend on random tie-breaking
     return GoldSums.of(blind.max(axis=1), first, blind.shape[1], n_labels, gold.mask, right, fit_gold)
 
 

@@ -85,7 +85,7 @@ class GroupPairs:
 
 
 class GroupModel:
-    """MAP under `smoothing` pseudo-counts in every cell of within and, for groups of several, of between."""
+    """MAP estimation with `smoothing` pseudo-counts per cell of within and, for groups of several, of between."""
 
     def __init__(self, group: I8, n_classes: int, smoothing: float, prior_class: float) -> None:
         self.group, self.k = group, n_classes
@@ -173,9 +173,9 @@ class GroupModel:
 
 
 # ----------------------------------------------------------------
-# A search for workers who copy each other, by agreement beyond what independent errors explain.
-# A fit alone cannot find them: thirty copies of a coin look like thirty honest workers, and three experts among them
-# like a conspiracy. The difference is that copies agree more closely than honest workers can. So:
+# Detection of workers who copy each other, by agreement beyond that of independent errors.
+# The fit of a model does not identify them: to it, thirty copies of a guesser are thirty accurate workers, and the
+# experts among them are wrong. But copies agree more closely than accurate workers can. Therefore:
 #
 # 1. Workers are clustered by their agreement (average linkage), the closest first.
 # 2. At each level every cluster gets one vote, Dawid-Skene is fitted to the clusters, and each pair's agreement is

@@ -125,8 +125,8 @@ class SparseConfusion:
 #
 # The confusions are counted from the method's own posterior over the training labels, in the same way for every method,
 # and shrunk to the crowd's: votes, models and averages are thus scored on one scale, and only the posterior matters.
-# Held-out likelihood has one blind spot: a model whose classes have drifted away from the meaning of the labels may
-# still predict well. `upheld` guards against that.
+# Held-out likelihood does not detect classes that have drifted away from the meaning of the labels, as such a model may
+# still predict well; `upheld` does.
 
 # A worker's confusions are shrunk to the crowd's by this many labels per class.
 STRENGTH = 10.0

@@ -32,8 +32,8 @@ F8 = npt.NDArray[np.float64]
 PASSES = 2
 # A class that no task is assigned to may still be true.
 MIN_CLASS_SHARE = 1e-6
-# Where the share of wrong labels is measured on gold, only this fraction of it makes workers look better: on tasks with
-# a wrong label some workers are right (docs/benchmarks/skills.md).
+# If the share of wrong labels is measured on gold, only this fraction of it biases skills upwards, because some workers
+# are right on tasks with a wrong label (docs/benchmarks/skills.md).
 MEASURED = 0.8
 
 
@@ -60,9 +60,9 @@ class SkillView(Additive):
 
 
 def expected_wrong(extra: Mapping[str, Any]) -> float | None:
-    """Return the share of tasks with a wrong label, as far as it makes workers look better.
+    """Return the expected share of tasks with a wrong label that biases skills upwards.
 
-    None where the method has no expectation that was learnt from truth.
+    None if the method has no expectation that was learnt from truth.
     """
     expected = extra.get("expected_accuracy")
     if expected is None:

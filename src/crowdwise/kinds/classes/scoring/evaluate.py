@@ -116,9 +116,9 @@ def evaluate_classes(
         p = np.zeros((len(rows), k))
         p[:, lookup(names, classes)[0]] = posterior[rows]
         terms |= probability_terms(p, true)
-    ladder = class_levels(result, order, names)
+    levels = class_levels(result, order, names)
     kappa, kappa_interval = (
-        (None, None) if ladder is None else ordinal_scores(terms, p, predicted, true, ladder, resamples, seed)
+        (None, None) if levels is None else ordinal_scores(terms, p, predicted, true, levels, resamples, seed)
     )
     scores = {name: float(term.mean()) for name, term in terms.items()}
     if p is not None:
