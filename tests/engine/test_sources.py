@@ -14,7 +14,7 @@ from crowdwise.em.kernels import Workspace
 from crowdwise.em.loop import Tree, tree_sum
 from crowdwise.em.passes import Passes, run
 from crowdwise.em.sources import InMemory
-from crowdwise.kinds.classes.methods.base import FitOptions
+from crowdwise.kinds.classes.methods.base import SolveOptions
 
 from ..conftest import planted
 
@@ -151,5 +151,5 @@ def test_random_starts_do_not_depend_on_the_shards():
     votes = planted(n=50, m=8, k=3)[0]
     start = cw.DawidSkene(n_init=2).starts(votes)[1]
     whole = start(Workspace.of(votes))
-    parts = np.concatenate(list(FitOptions(n_shards=4).partition(votes, None).map(start)))
+    parts = np.concatenate(list(SolveOptions(n_shards=4).partition(votes, None).map(start)))
     np.testing.assert_array_equal(parts, whole)

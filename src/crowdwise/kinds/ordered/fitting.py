@@ -15,7 +15,7 @@ from ...em.passes import Passes, run
 from ...em.sources import GoldCodes
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
-from ..classes.methods.base import Aggregator, FitOptions, PartitionedAggregator
+from ..classes.methods.base import Aggregator, PartitionedAggregator, SolveOptions
 from ..classes.methods.confusion.base import ConfusionFit, ConfusionModel, Matrices, in_rounds
 from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import (
@@ -40,7 +40,7 @@ LEARNING = 40
 class OrderedAggregator(Aggregator):
     """Base class of methods that work on levels of the classes, 0 the lowest."""
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Convert classes to levels, run `solve_levels`, and convert the solution to class codes."""
         order = annotations.answers.order
         assert order is not None
@@ -57,7 +57,7 @@ class OrderedAggregator(Aggregator):
         )
 
     @abstractmethod
-    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Solve annotations whose codes are levels."""
 
 
@@ -132,7 +132,7 @@ class RoundsAggregator(PartitionedAggregator):
     tol: NonNegative = 1e-3
     prior_class: NonNegative = 1.0
 
-    def learn(self, votes: PartitionedVotes, run_: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, run_: SolveOptions) -> FitState:
         """Convert classes to levels, fit, and convert the fit to class codes."""
         assert votes.order is not None
         to_levels = LevelCodes(np.asarray(votes.order))
@@ -144,7 +144,7 @@ class RoundsAggregator(PartitionedAggregator):
             to_levels.level,
         )
 
-    def _learn_levels(self, votes: PartitionedVotes, run_: FitOptions) -> FitState:
+    def _learn_levels(self, votes: PartitionedVotes, run_: SolveOptions) -> FitState:
         """Fit on levels, starting from the shares of the votes."""
         k = votes.n_classes
         types = WorkerTypes.start(k, votes.sum(_label_counts, np.add))

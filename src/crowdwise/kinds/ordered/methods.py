@@ -16,7 +16,7 @@ from ...em.kernels import Stats, Workspace, stats_of
 from ...stats.dirichlet import best_strength
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
-from ..classes.methods.base import Aggregator, FitOptions
+from ..classes.methods.base import Aggregator, SolveOptions
 from ..classes.methods.confusion.base import ConfusionFit, ConfusionModel, Params
 from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import FitState, Solution
@@ -55,7 +55,7 @@ class OrdinalSplit(OrderedAggregator):
         if base.takes != "classes" or {"gold", "order"} & base.needs:
             raise ParameterError(f"by must be a method for classes that needs neither gold nor an order, got {self.by}")
 
-    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Fit each threshold and combine the posteriors."""
         k = annotations.n_classes
         above = np.ones((annotations.n_tasks, k + 1))
@@ -74,7 +74,7 @@ class OrdinalSplit(OrderedAggregator):
         confusion, counts = confusions(annotations, posterior)
         return Solution(posterior, mass, confusion, counts, n_iter=passes, converged=converged)
 
-    def _step(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions, step: int) -> Solution:
+    def _step(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions, step: int) -> Solution:
         yes = (annotations.label >= step).astype(np.int32)
         binary = replace(annotations, answers=Classes(yes, ABOVE))
         binary_gold = None
@@ -131,7 +131,7 @@ class OrdinalCommittee(OrderedAggregator):
     calibrates: ClassVar[bool] = True
     members: MethodNames = MEMBERS
 
-    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Fit all members and average their posteriors."""
         k = annotations.n_classes
         ordered = replace(

@@ -16,7 +16,7 @@ from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.votes import Votes
 from ...em.kernels import many_fits
 from ..classes.annotations import Annotations
-from ..classes.methods.base import Aggregator, FitOptions
+from ..classes.methods.base import Aggregator, SolveOptions
 from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import Solution
 from .answers import Sets
@@ -97,7 +97,7 @@ class BinaryRelevance(SetAggregator):
             class_gold = GoldLabels(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
         base_method: Aggregator = method(self.by, seed=self.seed)
         return base_method.fit_solution(
-            annotations, class_gold, FitOptions()
+            annotations, class_gold, SolveOptions()
         )  # only the estimates are needed, not the skills
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .infer import ClassModel
 
 F8 = npt.NDArray[np.float64]
-__all__ = ["Aggregator", "FitOptions", "FitState", "PartitionedAggregator", "PartitionedVotes", "Solution"]
+__all__ = ["Aggregator", "FitState", "PartitionedAggregator", "PartitionedVotes", "Solution", "SolveOptions"]
 
 
 @dataclass(frozen=True)
-class FitOptions:
+class SolveOptions:
     """How a fit is run, apart from the method's own parameters.
 
     Attributes:
@@ -87,7 +87,7 @@ class Aggregator(Method):
         gold_codes = as_gold(gold, annotations)
         has_gold = gold_codes is not None
         check_requirements(self.name, annotations, annotations.links is not None, has_gold, prior is not None)
-        options = FitOptions(n_shards, callback, as_prior(prior, annotations))
+        options = SolveOptions(n_shards, callback, as_prior(prior, annotations))
         solution = self.fit_solution(annotations, gold_codes, options)
         self.warn_unless_settled(solution.converged, solution.n_iter)
         result = self._result(annotations, gold_codes, solution)
@@ -99,7 +99,7 @@ class Aggregator(Method):
         skill = LazySkill(_skill(annotations, gold_codes, solution, result.extra))
         return replace(result, worker_summary=ClassWorkers(skill, result.confusion, result.counts))
 
-    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run `solve` without empty tasks and workers, then add them to the solution."""
         non_empty = NonEmpty.of(annotations, options.prior, all_workers=self.worker_extra is None)
         if non_empty is None:
@@ -127,7 +127,7 @@ class Aggregator(Method):
         return {}
 
     @abstractmethod
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run the method. Either every task has a label or none has."""
 
     @staticmethod
@@ -169,11 +169,11 @@ def _skill(
 class PartitionedAggregator(Aggregator):
     """A method that passes over its votes in parts, which need not be in memory together (see parts.py)."""
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Fit all parts, then estimate their tasks."""
         data = options.partition(annotations, gold)
         return self.learn(data, options).to_solution(data)
 
     @abstractmethod
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run the method as jobs over parts. Either every task has a label or none has."""

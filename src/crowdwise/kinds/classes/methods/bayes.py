@@ -25,7 +25,7 @@ from ....stats.dirichlet import divergence, log_mean
 from ..annotations import Annotations
 from ..maths import messages as priors
 from ..maths.messages import MessageBeliefs, Nodes, VoteEdges, propagate
-from .base import Aggregator, FitOptions
+from .base import Aggregator, SolveOptions
 from .confusion.base import ConfusionAggregator, ConfusionFit, ConfusionModel, Params, fit_state
 from .gold import ClassOrder, GoldLabels
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Predictor, Solution, VotesShape
@@ -90,7 +90,7 @@ class BayesAggregator(ConfusionAggregator):
         """Return the model with Dirichlet priors."""
         return BayesModel(diagonal_prior(shape.n_classes, self.prior_diagonal, self.prior_off), self.prior_class)
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the fit with the highest ELBO over the starts."""
         return bayes_fit_state(*self.search(data, options))
 
@@ -201,7 +201,7 @@ class BeliefPropagation(Aggregator):
     damping: Damping = 0.0
     learn_class_prior: bool = False
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Propagate until the messages converge; with a learnt class prior, until that converges too."""
         k = annotations.n_classes
         edges, nodes = VoteEdges.of(annotations), self.nodes(annotations)
@@ -301,7 +301,7 @@ class Gibbs(Aggregator):
                 f"prior_diagonal must be above {self.prior_off:g}, prior_off, got {self.prior_diagonal!r}"
             )
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run sweeps from the majority vote; `trace` is Σ log p(a task's votes | all else), which fluctuates."""
         order = ClassOrder.of(annotations, gold)
         chain = Chain(
@@ -471,7 +471,7 @@ class MeanField(ConfusionAggregator):
             return OneCoinBeliefs(np.array([self.prior_diagonal, self.prior_off]), class_prior)
         return FixedClasses(diagonal_prior(k, self.prior_diagonal, self.prior_off), class_prior)
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the fit with the highest ELBO over the starts."""
         return bayes_fit_state(*self.search(data, options))
 

@@ -24,13 +24,13 @@ from ..annotations import Annotations
 from .gold import GoldLabels
 
 if TYPE_CHECKING:
-    from .base import Aggregator, FitOptions
+    from .base import Aggregator, SolveOptions
 
 F8 = npt.NDArray[np.float64]
 
 
 def calibrated(
-    method: Aggregator, result: Result, annotations: Annotations, gold: GoldLabels, options: FitOptions
+    method: Aggregator, result: Result, annotations: Annotations, gold: GoldLabels, options: SolveOptions
 ) -> Result:
     """Return the result with confidence calibrated on gold; the labels stay as they are.
 

@@ -21,7 +21,7 @@ from ....stats.dirichlet import divergence, log_mean, log_rows
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.subtypes import subtype_pass, subtype_posterior, subtype_stats
-from .base import FitOptions, PartitionedAggregator
+from .base import PartitionedAggregator, SolveOptions
 from .bayes import (
     LEAST_PRIOR,
     BayesAggregator,
@@ -79,7 +79,7 @@ class CBCC(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Alternate EM and community updates from every start; the highest ELBO wins."""
         k, m = votes.n_classes, votes.n_workers
         history = np.zeros((1, k, k)) if options.prior is None else options.prior
@@ -93,7 +93,7 @@ class CBCC(PartitionedAggregator):
         states = [self._rounds(data, stats, communities, options) for communities in starts]
         return max(states, key=lambda state: float(state.trace[-1]))
 
-    def _rounds(self, data: Matrices, stats: Stats, communities: Communities, options: FitOptions) -> FitState:
+    def _rounds(self, data: Matrices, stats: Stats, communities: Communities, options: SolveOptions) -> FitState:
         traces: list[F8] = []
         passes, converged = 0, False
         while passes < self.max_iter and not converged:
@@ -254,7 +254,7 @@ class EBCC(BayesAggregator):
     prior_group: Positive = 0.1
     n_init: Count = 3
 
-    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the fit with the highest ELBO over the starts."""
         k = votes.n_classes
         cells = (votes.n_tasks + votes.n_workers * k) * k * self.n_groups

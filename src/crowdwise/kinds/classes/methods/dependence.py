@@ -33,7 +33,7 @@ from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
 from ..answers import Classes
-from .base import FitOptions, PartitionedAggregator
+from .base import PartitionedAggregator, SolveOptions
 from .confusion.base import counted
 from .confusion.matrices import DawidSkene
 from .infer import ClassModel, worker_average
@@ -347,7 +347,7 @@ def in_units(data: PartitionedVotes, group: I8) -> PartitionedVotes:
 
 def fit_units(units: PartitionedVotes) -> tuple[Predictor, F8]:
     """Return the predictor and the confusions [worker, true, observed] of a smoothed Dawid-Skene."""
-    state = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, FitOptions())
+    state = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, SolveOptions())
     assert state.confusion is not None
     return state.predictor, state.confusion
 
@@ -461,7 +461,7 @@ class GroupAware(PartitionedAggregator):
                 raise ParameterError(f"groups must list the workers of each group, got {self.groups!r}")
             object.__setattr__(self, "groups", tuple(tuple(members) for members in groups))
 
-    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Find the groups, unless they are given; then run EM from a vote in which each group has one vote."""
         k = votes.n_classes
         if self.groups is None:

@@ -19,7 +19,7 @@ from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.ability import COMPILED_FROM, ability_pass
 from ..maths.minimax import minimax_pass
-from .base import Aggregator, FitOptions, PartitionedAggregator
+from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .confusion.base import vote_shares
 from .confusion.matrices import coin_matrix
 from .gold import GoldLabels
@@ -62,7 +62,7 @@ class GLAD(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Maximise the marginal log posterior from the prior means; each part uses the easiness of its own tasks."""
         m, n, k = data.n_workers, data.n_tasks, data.n_classes
         compiled = len(data) >= COMPILED_FROM
@@ -193,7 +193,7 @@ class MinimaxEntropy(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Fit the worker logits to the vote shares, then maximise the marginal over all logits."""
         m, n, k = annotations.n_workers, annotations.n_tasks, annotations.n_classes
         cut, tasks = m * k * k, n if self.strength_task is not None else 0

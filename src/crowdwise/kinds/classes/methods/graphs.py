@@ -16,7 +16,7 @@ from ....core.vocabulary import as_series
 from ....em.kernels import Stats, Workspace, e_step, stats_of, transposed
 from ..annotations import Annotations
 from ..maths.graphs import Graph, mean_field, neighbours, softmax
-from .base import Aggregator, FitOptions
+from .base import Aggregator, SolveOptions
 from .confusion.base import Params, vote_shares
 from .confusion.hierarchical import PASSES, Hierarchical, SharedPrior
 from .gold import GoldLabels
@@ -59,7 +59,7 @@ class GraphField(Aggregator):
     tol: NonNegative = 1e-3
     prior_class: NonNegative = 10.0
 
-    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Fit, then estimate tasks without labels from their neighbours; they do not influence other tasks."""
         solution = super().fit_solution(annotations, gold, options)
         empty = annotations.labels_per_task == 0
@@ -74,14 +74,14 @@ class GraphField(Aggregator):
         posterior = np.where(empty[:, None], from_neighbours, solution.posterior)
         return replace(solution, posterior=posterior if gold is None else gold.clamp(posterior))
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run rounds of EM, each under the prior estimated from the counts of the last round."""
         strength = self._choose_strength(annotations, gold) if self.choose else self.strength
         solution, params = self._fit(annotations, gold, options, strength)
         return replace(solution, confusion=transposed(params.theta))
 
     def _fit(
-        self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions, strength: float
+        self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions, strength: float
     ) -> tuple[Solution, Params]:
         k = annotations.n_classes
         space, graph = Workspace.of(annotations), _graph(annotations)
@@ -120,7 +120,7 @@ class GraphField(Aggregator):
             return self.strength
         scores = []
         for strength in STRENGTHS:
-            solution, params = self._fit(train, gold, FitOptions(), strength)
+            solution, params = self._fit(train, gold, SolveOptions(), strength)
             likelihood = params.theta[test.worker, test.label]  # row, true
             p = np.maximum((solution.posterior[test.task] * likelihood).sum(axis=1), 1e-12)
             scores.append(float(np.log(p).mean()))

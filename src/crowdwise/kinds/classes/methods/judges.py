@@ -22,7 +22,7 @@ from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.platt import fit_platt, logit, why_ignored
 from ..annotations import Annotations
 from ..maths.judges import BINS, GRID, fit_symbols, learn_stack, prior_counts, terciles
-from .base import Aggregator, FitOptions
+from .base import Aggregator, SolveOptions
 from .dependence import GroupAware, find_groups, given_groups
 from .gold import GoldLabels
 from .infer import ClassModel
@@ -170,7 +170,7 @@ class FamilyVote(Aggregator):
         super().__post_init__()
         object.__setattr__(self, "groups", GroupAware(groups=self.groups).groups)
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Average the shares within families, then sum over families."""
         verdicts = judge_verdicts(annotations)
         family = self.families(annotations)
@@ -299,7 +299,7 @@ class JudgeStack(Aggregator):
     min_gold: Count = 10
     confidence: bool = True
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Learn the stack on the gold tasks, then estimate all tasks."""
         assert gold is not None
         verdicts = judge_verdicts(annotations)
@@ -430,7 +430,7 @@ class JudgeSymbols(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Build the symbols, then run EM from the vote shares."""
         verdicts, k = judge_verdicts(annotations), annotations.n_classes
         bin_, bins = strengths(verdicts, self.agreement)

@@ -27,7 +27,7 @@ from ..annotations import Annotations
 from ..maths.factors import align, best_order, common_order, impute_blocks, orthogonal_components
 from ..maths.messages import VoteEdges
 from ..maths.moments import PairTables, complete_rank_one, pairs
-from .base import Aggregator, FitOptions
+from .base import Aggregator, SolveOptions
 from .confusion.base import ConfusionModel, Matrices, Params
 from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
@@ -64,7 +64,7 @@ class MomentAggregator(Aggregator):
     def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Estimate the workers that the moments reach."""
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Compute moments and estimates, then run the E-step and EM steps, with classes in order of appearance."""
         if annotations.n_workers > self.max_workers:
             raise DataError(
@@ -102,7 +102,7 @@ class MomentAggregator(Aggregator):
     def _finish(self, votes: Annotations, gold: GoldLabels | None, estimate: MomentEstimate) -> Solution:
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
-        data: Matrices = Passes(model, FitOptions().partition(votes, gold))
+        data: Matrices = Passes(model, SolveOptions().partition(votes, gold))
         params = self._params(votes, estimate, gold)
         stats, _ = data.accumulate(params)
         if not estimate.good.all():

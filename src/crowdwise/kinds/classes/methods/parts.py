@@ -28,7 +28,7 @@ from ....em.sources import GoldCodes, Sizes, Source
 from ..annotations import Annotations
 from ..answers import Classes
 from ..estimate import ClassPosterior, ClassWorkers, LazySkill
-from .base import Aggregator, FitOptions, PartitionedAggregator
+from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .drop_empty import NonEmpty
 from .gold import as_prior
 from .partitioned import PartitionedVotes, Predictor, clamped, with_columns
@@ -351,7 +351,7 @@ def fit_parts(
     )
     if history is not None and non_empty.workers is not None:
         history = history[non_empty.workers]
-    state = method.learn(data, FitOptions(callback=callback, prior=history))
+    state = method.learn(data, SolveOptions(callback=callback, prior=history))
     method.warn_unless_settled(state.converged, state.n_iter)
     estimates: dict[str, Any] = {name: getattr(state, name) for name in ("confusion", "counts", "extra")}
     if non_empty.workers is not None:

@@ -18,7 +18,7 @@ from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, shares
 from ..annotations import Annotations
 from ..maths.judges import LEAST, log_scores, mean_by_task, normalised_votes, surprise
-from .base import Aggregator, FitOptions
+from .base import Aggregator, SolveOptions
 from .gold import GoldLabels
 from .partitioned import Solution
 
@@ -34,7 +34,7 @@ class PredictionAggregator(Aggregator):
 
     predicted_class: Annotated[str, Note("a class")] | None = None
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Estimate the tasks from the rows with a prediction."""
         if not len(annotations):
             flat = np.full((annotations.n_tasks, annotations.n_classes), 1 / annotations.n_classes)

@@ -19,7 +19,7 @@ from ....stats.ties import tie_shares, winners
 from ..annotations import Annotations
 from ..maths import moments
 from ..maths.messages import VoteEdges
-from .base import Aggregator, FitOptions
+from .base import Aggregator, SolveOptions
 from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
 from .voting import VoteAggregator, Weights, agreement_with, scores
@@ -181,7 +181,7 @@ class KOS(Aggregator):
     max_iter: Count = 10
     tol: NonNegative = 1e-3
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Run rounds of messages, then take one vote in which every label is weighted by its worker's message."""
         k, edges = annotations.n_classes, VoteEdges.of(annotations)
         if k == 1:

@@ -22,7 +22,7 @@ from ....stats.logspace import normalise_rows, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
 from ..maths.judges import RaterRows, choose_strength, soft_labels
-from .base import Aggregator, FitOptions, PartitionedAggregator
+from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .gold import ClassOrder, GoldLabels
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution, clamped, mean_posterior
 
@@ -89,7 +89,7 @@ class Weights:
 class VoteAggregator(Aggregator):
     """Each worker has one weight; the class with the heaviest votes wins."""
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Compute the weights, then take one weighted vote."""
         vote = self.weights(annotations, gold)
         posterior = posterior_of(annotations, vote.weight, vote.scale)
@@ -170,7 +170,7 @@ Ties = Literal["split", "first"]
 class PartitionedVoteAggregator(PartitionedAggregator):
     """Each worker has one weight, computed by passes over parts; the class with the heaviest votes wins."""
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:  # noqa: ARG002
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:  # noqa: ARG002
         """Compute the weights, then take one weighted vote."""
         vote = self.weigh(data)
         predictor = WeightedVote(vote.weight, vote.scale)
@@ -290,7 +290,7 @@ class BWA(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-4
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Update precisions, tasks and mean in turn."""
         state: BWAState | None = None
         sums = data.sum(partial(_pass, None, None), _add)
@@ -527,7 +527,7 @@ class Subjective(Aggregator):
     name: ClassVar[str] = "subjective"
     strength: Positive | None = None
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Choose the strength, then compute the distributions."""
         votes = annotations.votes
         losses: dict[str, float] = {}

@@ -19,7 +19,7 @@ from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
 from ....em.kernels import Workspace, accumulate, transposed
 from ..annotations import Annotations
-from ..methods.base import Aggregator, FitOptions
+from ..methods.base import Aggregator, SolveOptions
 from ..methods.gold import GoldLabels, as_gold
 from ..methods.partitioned import Solution
 
@@ -59,7 +59,7 @@ def oracle(
 class _Oracle(Aggregator):
     name: ClassVar[str] = "oracle"
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         raise NotImplementedError("the oracle needs confusion matrices; call crowdwise.classes.oracle")
 
 

@@ -24,7 +24,7 @@ from .....em.loop import Fit, plus
 from .....em.passes import Passes, best_of, run
 from .....stats.logspace import log_sum, normalise_rows, shares, shares_in_place
 from ...annotations import Annotations
-from ..base import Aggregator, FitOptions, PartitionedAggregator
+from ..base import Aggregator, PartitionedAggregator, SolveOptions
 from ..gold import GoldLabels
 from ..partitioned import (
     FitState,
@@ -205,11 +205,11 @@ class ConfusionAggregator(PartitionedAggregator):
     def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with its priors for data of this shape."""
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the best of the runs from all starts."""
         return fit_state(*self.search(data, options))
 
-    def search(self, data: PartitionedVotes, options: FitOptions) -> tuple[ConfusionFit, ModelPredictor]:
+    def search(self, data: PartitionedVotes, options: SolveOptions) -> tuple[ConfusionFit, ModelPredictor]:
         """Run EM from every start; return the fit with the highest objective and its predictor."""
         model = self.model(data).with_history(options.prior)
         passes: Matrices = Passes(model, data)
@@ -243,8 +243,8 @@ def start_from_method(name: str, data: PartitionedVotes, seed: int) -> Start:
     """Return a start from the posterior of another method, whether or not that has converged."""
     aggregator: Aggregator = method(name, seed=seed)
     if isinstance(aggregator, PartitionedAggregator):
-        return PredictorStart(aggregator.learn(data, FitOptions()).predictor)
-    return PredictorStart(SolutionPredictor(aggregator.fit_solution(*data.require_in_memory(name), FitOptions())))
+        return PredictorStart(aggregator.learn(data, SolveOptions()).predictor)
+    return PredictorStart(SolutionPredictor(aggregator.fit_solution(*data.require_in_memory(name), SolveOptions())))
 
 
 def counted(data: PartitionedVotes, predictor: Predictor) -> F8:

@@ -16,7 +16,7 @@ from .....stats.coins import coins
 from .....stats.dirichlet import best_strength, update_mean
 from .....stats.information import counts_as
 from ...annotations import Annotations
-from ..base import FitOptions, PartitionedAggregator
+from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, PartitionedVotes, TransformedPredictor, with_columns
 from .base import ConfusionModel, Matrices, in_rounds
 
@@ -62,7 +62,7 @@ class Hierarchical(PartitionedAggregator):
     strength_max: Annotated[float, Above(0.1)] = 100.0
     dependence: Share = 0.0
 
-    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run rounds of EM, each under the prior estimated from the counts of the last round."""
         tempered = EffectiveWeights(self.dependence)
         crowd = SharedPrior.start(votes.n_classes, self)

@@ -15,7 +15,7 @@ from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, tran
 from .....em.loop import Fit
 from .....em.passes import Passes, run
 from .....stats.dirichlet import divergence
-from ..base import FitOptions, PartitionedAggregator
+from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, ModelPredictor, PartitionedVotes, VotesShape
 from .base import Start, WeightedVoteStart, by_votes, counted
 
@@ -148,7 +148,7 @@ class MACE(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run a few passes from every start, then continue the best one."""
         if self.variational:
             model: MACEModel = VariationalMACE(self.prior_know, self.prior_habit)

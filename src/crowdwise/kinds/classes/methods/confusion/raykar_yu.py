@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .....core.params import Count, NonNegative, Positive
 from .....em.passes import Passes, run
 from .....stats.dirichlet import log_rows
-from ..base import FitOptions, PartitionedAggregator
+from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, PartitionedVotes
 from .base import ConfusionModel, Matrices, in_rounds
 
@@ -56,7 +56,7 @@ class RaykarYu(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-3
 
-    def learn(self, votes: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run rounds of EM, each under strengths estimated from the counts of the last round, until convergence."""
         m, k = votes.n_workers, votes.n_classes
         prior = np.full((m, k, 1), float(self.smoothing))

@@ -40,7 +40,7 @@ import numpy.typing as npt
 from .....em.kernels import Workspace, many_fits, stats_of, transposed
 from .....em.loop import Additive, plus
 from ...maths.leave_out import LeaveOutTables, Predictions, fit_mixture, posterior_of, predictions
-from ..base import FitOptions, PartitionedAggregator
+from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import (
     FitState,
     PartitionedVotes,
@@ -97,7 +97,7 @@ class Adaptive(PartitionedAggregator):
     calibrates: ClassVar[bool] = True
     copies: bool = True
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Fit the methods, fit them again with copies down-weighted, then weight the average and the models."""
         data = data.for_many_fits()
         if not self._testable(data, options):
@@ -112,13 +112,13 @@ class Adaptive(PartitionedAggregator):
             transform = GroupWeights(group_codes(groups, data.n_workers))
             return self._weigh(data, data.transformed(transform), options, {}, transform, groups)
 
-    def _learn(self, name: str, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def _learn(self, name: str, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Fit a method; on large data no method is run to convergence."""
         large = len(data) * data.n_classes >= LARGE
         return learn_method(BRIEF_VARIANT.get(name, name) if large else name, self.seed, data, options)
 
     @staticmethod
-    def _testable(data: PartitionedVotes, options: FitOptions) -> bool:
+    def _testable(data: PartitionedVotes, options: SolveOptions) -> bool:
         """Whether labels can be predicted from others; with a prior the committee is used, whose members support it."""
         several = len(data) > 0 and data.n_classes > 1 and not data.single_label
         return several and not has_prior(options) and not too_sparse(data)
@@ -127,7 +127,7 @@ class Adaptive(PartitionedAggregator):
         self,
         data: PartitionedVotes,
         weighted: PartitionedVotes,
-        options: FitOptions,
+        options: SolveOptions,
         fits: dict[str, FitState],
         transform: GroupWeights | None,
         groups: list[npt.NDArray[np.int64]],
@@ -195,15 +195,15 @@ class Adaptive(PartitionedAggregator):
 def fit_tests(votes: Annotations, result: Result | None = None) -> dict[str, float | None]:
     """Run the tests of independence; a result of MODEL without gold is used instead of a new fit."""
     data = PartitionedVotes.of(votes, None).for_many_fits()
-    if not Adaptive._testable(data, FitOptions()):
+    if not Adaptive._testable(data, SolveOptions()):
         return {**EvidencePower.unknown().to_dict(), "dispersion": None, "low_share": None}
     with many_fits():
-        early, step = learn_method(EARLY, 0, data, FitOptions()), _step(data)
+        early, step = learn_method(EARLY, 0, data, SolveOptions()), _step(data)
         power = _power(data, _leave_out(data, early.predictor, None, step, early.counts)[0], step)
         if result is not None and result.method == MODEL and result.gold is None:
             predictor: Predictor = SolutionPredictor(Solution(result.posterior, result.class_prior))
         else:
-            predictor = Adaptive()._learn(MODEL, data, FitOptions()).predictor
+            predictor = Adaptive()._learn(MODEL, data, SolveOptions()).predictor
         return {**power.to_dict(), **dispersion(data, predictor, tables_of(data, predictor))}
 
 

@@ -25,7 +25,7 @@ from typing import Annotated, Any, ClassVar
 
 from .....core.params import AtLeast, MethodNames, Share
 from ...annotations import Annotations
-from ..base import Aggregator, FitOptions
+from ..base import Aggregator, SolveOptions
 from ..gold import GoldLabels
 from ..held_out import HeldOut, held_out, splits, upheld
 from ..partitioned import Solution
@@ -61,10 +61,10 @@ class Auto(Aggregator):
         super().__post_init__()
         check_names("candidates", self.candidates, self.seed)
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Score the candidates and fit the preferred one that upholds the majorities."""
         candidates = affordable(supporting_prior("candidates", self.candidates, options), annotations, plain_name)
-        scoring_options = FitOptions(options.n_shards, prior=options.prior)
+        scoring_options = SolveOptions(options.n_shards, prior=options.prior)
         if too_sparse(annotations) or not splits(annotations, folds=self.folds, enough=1):
             fallback, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
             if too_sparse(annotations):

@@ -19,7 +19,7 @@ from .....em.loop import plus
 from .....em.rows import row_weights
 from .....em.sources import GoldCodes
 from ...annotations import Annotations
-from ..base import Aggregator, FitOptions, PartitionedAggregator
+from ..base import Aggregator, PartitionedAggregator, SolveOptions
 from ..gold import GoldLabels
 from ..held_out import held_out, shrunk, splits
 from ..partitioned import FitState, PartitionedVotes, Predictor, Solution, SolutionPredictor, with_columns
@@ -151,7 +151,7 @@ class Committee(PartitionedAggregator):
         check_names("members", self.members, self.seed)
         variant(self.model, self.seed)
 
-    def learn(self, data: PartitionedVotes, options: FitOptions) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Fit the members and the model and average them; the one closest to the pool gives the worker estimates."""
         data = data.for_many_fits()
         members = affordable(self._eligible_members(data, options), data, plain_name)
@@ -195,14 +195,14 @@ class Committee(PartitionedAggregator):
             },
         )
 
-    def _eligible_members(self, data: PartitionedVotes, options: FitOptions) -> list[str]:
+    def _eligible_members(self, data: PartitionedVotes, options: SolveOptions) -> list[str]:
         """Return the members; with one label per task only those that keep it, with a prior those that support it."""
         members = supporting_prior("members", self.members, options)
         if data.single_label and not data.has_gold and not has_prior(options):
             return [m for m in members if method_can(m, "single")] or ["majority_vote"]
         return members
 
-    def _weights(self, members: list[str], data: PartitionedVotes, options: FitOptions) -> dict[str, float]:
+    def _weights(self, members: list[str], data: PartitionedVotes, options: SolveOptions) -> dict[str, float]:
         """Return the weights of the members by the likelihood of one held-out fold; equal if nothing is held out."""
         score, n_held_out = np.zeros(len(members)), 0.0
         if self.evidence > 0 and len(members) > 1 and not too_sparse(data):
@@ -210,7 +210,7 @@ class Committee(PartitionedAggregator):
         weight = np.exp(min(self.evidence, SHARE * n_held_out) * (score - score.max()))
         return dict(zip(members, (weight / weight.sum()).tolist(), strict=True))
 
-    def _scores(self, members: list[str], data: PartitionedVotes, options: FitOptions) -> tuple[F8, float]:
+    def _scores(self, members: list[str], data: PartitionedVotes, options: SolveOptions) -> tuple[F8, float]:
         """Return the mean log-likelihood of the held-out labels under each member, and their number."""
         if data.in_memory is None:
             predictions = [
@@ -243,12 +243,12 @@ def check_names(parameter: str, names: Sequence[str], seed: int) -> None:
         variant(name, seed)
 
 
-def has_prior(options: FitOptions) -> bool:
+def has_prior(options: SolveOptions) -> bool:
     """Whether the fit has counts of earlier projects."""
     return options.prior is not None and bool(options.prior.any())
 
 
-def supporting_prior(parameter: str, names: Sequence[str], options: FitOptions) -> list[str]:
+def supporting_prior(parameter: str, names: Sequence[str], options: SolveOptions) -> list[str]:
     """Return the methods; with a prior only those that support it, and an error if there are none."""
     supporting = [name for name in names if not has_prior(options) or method_can(name, "prior")]
     if not supporting:
@@ -274,7 +274,7 @@ def variant(name: str, seed: int) -> Aggregator:
     return method
 
 
-def learn_method(name: str, seed: int, data: PartitionedVotes, options: FitOptions) -> FitState:
+def learn_method(name: str, seed: int, data: PartitionedVotes, options: SolveOptions) -> FitState:
     """Fit a method or variant; one that cannot work in parts is given all votes at once."""
     method, options = variant(name, seed), options if method_can(name, "prior") else replace(options, prior=None)
     if isinstance(method, PartitionedAggregator):
@@ -291,7 +291,7 @@ def learn_method(name: str, seed: int, data: PartitionedVotes, options: FitOptio
 
 
 def solve_method(
-    name: str, seed: int, gold: GoldLabels | None, options: FitOptions, annotations: Annotations
+    name: str, seed: int, gold: GoldLabels | None, options: SolveOptions, annotations: Annotations
 ) -> Solution:
     """Fit a method or variant to votes in memory, with the prior if it supports one."""
     return variant(name, seed).fit_solution(

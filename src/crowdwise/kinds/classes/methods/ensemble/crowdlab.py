@@ -21,7 +21,7 @@ import numpy.typing as npt
 from .....core.errors import DataError
 from .....core.result import Result
 from ...annotations import Annotations
-from ..base import Aggregator, FitOptions
+from ..base import Aggregator, SolveOptions
 from ..gold import GoldLabels
 from ..partitioned import Solution
 
@@ -74,7 +74,7 @@ def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
 class _Crowdlab(Aggregator):
     name: ClassVar[str] = "crowdlab"
 
-    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: FitOptions) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         raise NotImplementedError("crowdlab needs a classifier's probabilities; call crowdwise.classes.crowdlab")
 
 
