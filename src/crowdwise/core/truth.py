@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from .errors import DataError, LedgerWarning
+from .faults import caller_level
 from .intake.frames import to_polars
 from .vocabulary import Codes, as_series, lookup, quote
 
@@ -57,7 +58,7 @@ def place_gold(table: pl.DataFrame, tasks: pl.Series) -> tuple[Codes, npt.NDArra
         warnings.warn(
             f"{len(unknown)} gold tasks have no annotations and are left out: {quote(unknown)}",
             LedgerWarning,
-            stacklevel=4,
+            stacklevel=caller_level(),
         )
     return task, is_known
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,19 +12,17 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Share
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ...em.ascent import Climb, Point, climb
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
 from .answers import WORDS, Comparisons, comparison_votes, detect_columns, rows_of, sides_of_tasks, winner_of
 from .estimate import ComparisonEstimate, ComparisonWorkers
 from .maths.leaderboard import places, reliability
@@ -180,6 +177,9 @@ def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
 class ComparisonAggregator(Method):
     """Base class of methods for comparisons.
 
+    `fit` takes votes or a table left, right, winner (and worker, task). Gold is the known winner of some tasks, as a
+    mapping or a table task, label. Calibration works on the probabilities of the outcomes.
+
     Args:
         level: Confidence level of intervals and ranks.
         seed: Seed of random draws.
@@ -188,65 +188,25 @@ class ComparisonAggregator(Method):
     takes: ClassVar[str] = "comparisons"
     level: Share = 0.95
 
-    def fit(
-        self,
-        votes: Votes[Comparisons] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the scores of the items, the outcome of every pair and the quality of the workers.
-
-        Args:
-            votes: Comparisons, or a table left, right, winner (and worker, task).
-            gold: Known winners of some tasks, as a mapping or a table task, label. They are held fixed and inform the
-                worker estimates.
-            prior: Not supported by these methods.
-            n_shards: Ignored.
-            callback: Called after each iteration.
-            calibrate: Calibrate the outcome probabilities on gold (None: the default method does).
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_comparisons(votes)
+    def fit_votes(self, votes: Votes[Comparisons], gold: Any, options: FitOptions) -> FitOutput:
+        """Fit the scores, then estimate the outcome of every pair and the quality of the workers."""
         pairs = pair_gold(gold, votes)
         rows = rows_of(votes)
-        fit = self.solve(_with_gold(rows, votes, pairs), callback)
-        self.warn_unless_settled(fit.converged, fit.n_iter)
-        result = self._result(votes, rows, fit, pairs)
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
+        fit = self.solve(_with_gold(rows, votes, pairs), options.callback)
+        extra = {"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
+        return FitOutput(
+            estimate=estimate_of(votes, rows, fit, pairs, self.level, self.seed),
+            worker_summary=summarize_workers(votes, rows, fit),
+            gold=None if pairs is None else pairs.outcome >= 0,
+            trace=fit.trace,
+            n_iter=fit.n_iter,
+            converged=fit.converged,
+            extra=extra,
+        )
 
     @abstractmethod
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
         """Fit the model. The last worker may stand for gold (see `gold_worker`)."""
-
-    def reason(self, rows: PairRows) -> str | None:  # noqa: ARG002
-        """Explain a choice that the method made, if any."""
-        return None
-
-    def _result(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: Any) -> Result:
-        reason = self.reason(rows)
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate_of(votes, rows, fit, gold, self.level, self.seed),
-            worker_summary=summarize_workers(votes, rows, fit),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None if gold is None else gold.outcome >= 0,
-            trace=fit.trace,
-            stage=np.zeros(len(fit.trace), dtype=np.int64),
-            n_iter=fit.n_iter,
-            converged=fit.converged,
-            extra={"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
-            | ({} if reason is None else {"reason": reason}),
-            versions=versions(),
-        )
 
 
 def _with_gold(rows: PairRows, votes: Votes[Comparisons], gold: Any) -> PairRows:
@@ -280,34 +240,20 @@ def _json(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def as_comparisons(votes: Any) -> Votes[Comparisons]:
-    """Return votes of comparisons unchanged and read a table as votes; raise for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Comparisons):
-            return votes
-        raise DataError(
-            f"comparisons are needed, got {votes.kind.display_name}; read the file with kind='comparisons' "
-            "(--kind comparisons), or take a method for these"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError(
-            "votes are needed; columns go through cw.comparisons.comparison_votes(left, right, winner, worker=...)"
-        )
-    frame: pl.DataFrame = to_polars(votes)
-    roles = detect_columns(frame.columns)
+def from_table(table: pl.DataFrame) -> Votes[Comparisons]:
+    """Convert a table left, right, winner, or one of its other forms, to votes."""
+    roles = detect_columns(table.columns)
     if roles is None:
         raise DataError(
-            f"a table of comparisons needs the columns left, right and winner; it has {', '.join(frame.columns)}"
+            f"a table of comparisons needs the columns left, right and winner; it has {', '.join(table.columns)}"
         )
-    columns: dict[str, Any] = {role: frame[column] for role, column in roles.items()}
-    others: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    columns: dict[str, Any] = {role: table[column] for role, column in roles.items()}
+    others: dict[str, Any] = {name: table[name] for name in ("task", "worker", "weight") if name in table.columns}
     if "won_left" in columns:
         columns["winner"] = winner_of(columns)
     if "chosen" in columns:
         columns["left"], columns["right"] = columns.pop("chosen"), columns.pop("rejected")
-        columns["winner"] = pl.Series(["left"] * len(frame))
+        columns["winner"] = pl.Series(["left"] * len(table))
     columns.pop("topic", None)
     return comparison_votes(**columns, **others)
 
@@ -412,7 +358,7 @@ def model_of(result: Result) -> ComparisonModel:
     )
 
 
-def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Comparisons], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the winners of other pairs of the same items. The pairs come from the answers; scores are held fixed."""
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
@@ -420,8 +366,7 @@ def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) ->
     if not is_fitted.all():
         unknown = votes.answers.items.filter(~pl.Series(is_fitted))
         raise DataError(f"{result.method} was fitted without the items {quote(unknown)}; fit again")
-    fitted_worker, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    fitted_worker, is_known = result.worker_codes(votes.workers, unknown_workers)
     original = votes.answers
     item_code = table if len(table) else np.zeros(0, dtype=np.int32)
     answers = Comparisons(item_code[original.left], item_code[original.right], original.outcome, estimate.items)
@@ -429,17 +374,6 @@ def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) ->
     model = result.model
     assert isinstance(model, ComparisonModel)
     left, right = sides_of_tasks(recoded)
-    fitted: Any = result.worker_summary
-    parameters = {name: np.empty(0) for name in ComparisonWorkers.rules}
-    if len(fitted_worker):
-        parameters = {name: np.where(is_known, getattr(fitted, name)[fitted_worker], np.nan) for name in parameters}
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=replace(estimate, left=left, right=right, chance=model.posterior(recoded)),
-        worker_summary=ComparisonWorkers(**parameters),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-    )
+    others = replace(estimate, left=left, right=right, chance=model.posterior(recoded))
+    workers = result.worker_summary.select(fitted_worker, is_known)
+    return result.for_votes(votes, others, workers, extra=result.extra)

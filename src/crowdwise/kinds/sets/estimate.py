@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...core.estimate import Arrays, Estimate, Stored, WorkerSummary
 from .answers import as_json
 
 F8 = npt.NDArray[np.float64]
@@ -33,32 +33,21 @@ class SetPosterior(Estimate):
     """
 
     kind: ClassVar[str] = "sets"
-    rules: ClassVar[Rules] = {
-        "posterior": ("nk", "f", "skills"),
-        "rate": ("k", "f", "skills"),
-        "asked": ("nk", "b", "any"),
-        "sure": ("n", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("posterior", "rate")
     vocabulary: ClassVar[str | None] = "classes"
 
-    posterior: F8
-    rate: F8
+    posterior: Annotated[F8, Stored("nk", "skills")]
+    rate: Annotated[F8, Stored("k", "skills")]
     classes: pl.Series
-    asked: Mask | None = None
+    asked: Annotated[Mask, Stored("nk")] | None = None
     cut: float = 0.5
-    sure: F8 | None = None
+    sure: Annotated[F8, Stored("n", "skills")] | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetPosterior:
-        """Return the estimate from the arrays of a run folder."""
-        assert names is not None
-        cut = params.get("cut", 0.5)
-        values = {name: arrays[name] for name in cls.rules if name in arrays}
-        return cls(**values, classes=names, cut=float(cut) if isinstance(cut, int | float) else 0.5)
-
-    def __len__(self) -> int:
-        return len(self.posterior)
+        """Restore from a run folder; `cut` is a parameter of the method."""
+        cut = params.get("cut")
+        estimate = super().of(arrays, names, params)
+        return replace(estimate, cut=float(cut)) if isinstance(cut, int | float) else estimate
 
     @cached_property
     def member(self) -> Mask:
@@ -142,29 +131,13 @@ class SetWorkers(WorkerSummary):
         alarms: alarms[worker, class], the fitted probability of naming a class that is not true.
     """
 
-    rules: ClassVar[Rules] = {
-        "recall": ("m", "f", "skills"),
-        "precision": ("m", "f", "skills"),
-        "f1": ("m", "f", "skills"),
-        "false_alarms": ("m", "f", "skills"),
-        "named": ("m", "f", "any"),
-        "hits": ("mk", "f", "skills"),
-        "alarms": ("mk", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("recall", "precision", "f1", "false_alarms", "named")
-
-    recall: F8
-    precision: F8
-    f1: F8
-    false_alarms: F8
-    named: F8
-    hits: F8 | None = None
-    alarms: F8 | None = None
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetWorkers:  # noqa: ARG003
-        """Return the worker summary from the arrays of a run folder."""
-        return cls(**{n: arrays[n] for n in cls.rules if n in arrays})
+    recall: Annotated[F8, Stored("m", "skills")]
+    precision: Annotated[F8, Stored("m", "skills")]
+    f1: Annotated[F8, Stored("m", "skills")]
+    false_alarms: Annotated[F8, Stored("m", "skills")]
+    named: Annotated[F8, Stored("m")]
+    hits: Annotated[F8, Stored("mk", "skills")] | None = None
+    alarms: Annotated[F8, Stored("mk", "skills")] | None = None
 
     def table(self) -> dict[str, Any]:
         """Return f1, precision, recall, false_alarms and named."""

@@ -179,7 +179,15 @@ class JointSets(SetAggregator):
         extra = {"strength_hits": crowd.hits.strength, "strength_alarms": crowd.alarms.strength}
         extra |= {"shift_hits": crowd.hits.shift, "shift_alarms": crowd.alarms.shift}
         return SetSolution(
-            posterior, rates.rate, rates.hits, rates.alarms, np.array(trace), np.array(stage), passes, converged, extra
+            posterior,
+            rates.rate,
+            rates.hits,
+            rates.alarms,
+            trace=np.array(trace),
+            stage=np.array(stage),
+            n_iter=passes,
+            converged=converged,
+            extra=extra,
         )
 
 
@@ -237,8 +245,9 @@ class SetCoin(SetAggregator):
             if callback is not None:
                 callback(len(trace), objective)
         hits, alarms = (np.array(pseudo_counts) for pseudo_counts in model.full(rates))
-        stage = np.zeros(len(trace), dtype=np.int64)
-        return SetSolution(posterior, rates.rate, hits, alarms, np.array(trace), stage, len(trace), converged)
+        return SetSolution(
+            posterior, rates.rate, hits, alarms, trace=np.array(trace), n_iter=len(trace), converged=converged
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,7 +71,7 @@ class BSC(SpanAggregator):
         """Run variational Bayes. The number of iterations is part of the method, so it always counts as converged."""
         refuse_too_large(self.name, layer, previous=True)
         chain = bsc(layer.chain, prior=self.prior, prior_right=self.prior_right, max_iter=self.max_iter, tol=self.tol)
-        return LayerFit(arrays_of(chain), chain.trace, len(chain.trace), True)
+        return LayerFit(arrays_of(chain), trace=chain.trace, n_iter=len(chain.trace))
 
     def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
         """Run forward-backward, then find the best path in which every span has a beginning."""
@@ -114,7 +114,7 @@ class HMMCrowd(SpanAggregator):
         refuse_too_large(self.name, layer, previous=False)
         chain = hmm_crowd(layer.chain, smoothing=self.smoothing, learn_moves=self.moves == "learnt",
                           max_iter=self.max_iter, tol=self.tol)  # fmt: skip
-        return LayerFit(arrays_of(chain), chain.trace, len(chain.trace), chain.converged)
+        return LayerFit(arrays_of(chain), trace=chain.trace, n_iter=len(chain.trace), converged=chain.converged)
 
     def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
         """Run forward-backward, then find the best path in which every span has a beginning."""
@@ -281,7 +281,9 @@ class TokenDawidSkene(SpanAggregator):
     def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
         """Fit confusion matrices of the tags and "outside"."""
         confusion, prior, trace, n_iter, converged = fit_confusions(layer, "tags", self.max_iter)
-        return LayerFit({f"{BY_WORKER}confusion": confusion, "prior": prior}, trace, n_iter, converged)
+        return LayerFit(
+            {f"{BY_WORKER}confusion": confusion, "prior": prior}, trace=trace, n_iter=n_iter, converged=converged
+        )
 
     def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
         """Return the most probable tag of each unit."""

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,19 +15,16 @@ import polars as pl
 
 from ...core import method_registry as registry
 from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, union
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import Texts, detect_columns, letter_runs, put_together, text_votes, texts_of, word_runs, written
+from .answers import Texts, letter_runs, put_together, texts_of, word_runs, written
 from .estimate import TextEstimate, TextWorkers
 from .maths import (
     F8,
@@ -165,51 +161,54 @@ class TextAnswers:
     word_sure: BASE_F8 = field(default_factory=lambda: np.empty(0))
 
 
+@dataclass(frozen=True)
+class TextOptions(FitOptions):
+    """Options of a fit with a custom distance between two texts."""
+
+    distance: DistanceFunction | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextAggregator(Method):
-    """Base class of the methods for texts: worker weights, then estimates under these weights."""
+    """Base class of the methods for texts: worker weights, then estimates under these weights.
+
+    `fit` takes votes or a table task, worker, output. Gold are known texts of some tasks, as a mapping or a table task,
+    output. Calibration corrects the confidence.
+    """
 
     takes: ClassVar[str] = "texts"
 
     def fit(
         self,
-        votes: Votes[Texts] | Any,
+        votes: Any,
         gold: Any = None,
         *,
         prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        distance: DistanceFunction | None = None,
+        n_shards: int = 1,
+        callback: Callback | None = None,
         calibrate: bool | None = None,
+        distance: DistanceFunction | None = None,
     ) -> Result:
         """Estimate the text of each task.
 
-        Args:
-            votes: Votes of texts, or a table task, worker, output.
-            gold: Known texts of some tasks: a mapping or a table task, output. They are held fixed and inform the
-                worker weights.
-            prior: Not supported.
-            n_shards: Ignored.
-            callback: Ignored.
-            distance: A function of two texts that returns their distance (0 or more), instead of the method's own.
-            calibrate: Whether to correct the confidence by gold; by default only the default method does.
-
-        Returns:
-            The result.
-
-        Raises:
-            ParameterError: `prior` is given.
-            DataError: The votes or the gold cannot be used.
+        The arguments are those of `Method.fit`, and `distance`: a function of two texts that returns their distance (0
+        or more), instead of the method's own.
         """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        original = as_texts(votes)
-        votes, gold_codes = text_gold(gold, original)
-        work = PreparedTexts(votes, gold_codes, make_distance(votes.answers, self.distance_name(votes), distance))
+        return self.fit_with(votes, gold, TextOptions(prior, n_shards, callback, distance), calibrate)
+
+    def fit_votes(self, votes: Votes[Texts], gold: Any, options: FitOptions) -> FitOutput:
+        """Weight the workers, then estimate the texts."""
+        votes, gold_codes = text_gold(gold, votes)
+        custom = options.distance if isinstance(options, TextOptions) else None
+        work = PreparedTexts(votes, gold_codes, make_distance(votes.answers, self.distance_name(votes), custom))
         weight, reason = self.learn(work)
-        texts = self.solve(work, weight)
-        result = self._result(work, weight, texts, reason, gold is not None)
-        return checked(self, result, original, gold) if wanted(self, gold, calibrate) else result
+        estimate = estimate_of(self.solve(work, weight), work)
+        return FitOutput(
+            estimate=estimate,
+            worker_summary=summarise_workers(work, weight, estimate),
+            gold=None if gold is None else work.gold >= 0,
+            extra={"worker_weight": weight} | ({"reason": reason} if reason else {}),
+        )
 
     def distance_name(self, votes: Votes[Texts]) -> str:  # noqa: ARG002
         """Return the name of the distance between answers."""
@@ -222,24 +221,6 @@ class TextAggregator(Method):
     @abstractmethod
     def solve(self, work: PreparedTexts, weight: BASE_F8) -> TextAnswers:
         """Estimate the texts under worker weights."""
-
-    def _result(self, work: PreparedTexts, weight: BASE_F8, texts: TextAnswers, reason: str, has_gold: bool) -> Result:
-        votes = work.votes
-        estimate = estimate_of(texts, work)
-        extra: dict[str, Any] = {"worker_weight": weight} | ({"reason": reason} if reason else {})
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate,
-            worker_summary=summarise_workers(work, weight, estimate),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=(work.gold >= 0) if has_gold else None,
-            extra=extra,
-            versions=versions(),
-        )
 
 
 def estimate_of(chosen: TextAnswers, work: PreparedTexts) -> TextEstimate:
@@ -293,24 +274,6 @@ def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], BASE_I8]:
     code = lookup(texts, votes.answers.texts)[0].astype(np.int64)[votes.answers.text]
     gold_codes[at[placed]] = lookup(texts, table["output"])[0].astype(np.int64)[placed]
     return replace(votes, answers=Texts(code, texts)), gold_codes
-
-
-def as_texts(votes: Any) -> Votes[Texts]:
-    """Return votes of texts unchanged; convert a table task, worker, output; raise DataError for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Texts):
-            return votes
-        raise DataError(
-            f"texts are needed, got {votes.kind.display_name}; read the file with kind='texts' (--kind texts), or use "
-            "a method for these"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.texts.text_votes(task, worker, output)")
-    frame = to_polars(votes)
-    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), ("task", "worker", "output"))
-    return text_votes(picked.pop("task"), picked.pop("worker"), picked.pop("output"), **picked)
 
 
 # ----------------------------------------------------------------
@@ -432,27 +395,16 @@ def model_of(result: Result) -> TextModel:
     return TextModel(registry.method(result.method, **params), np.asarray(result.extra["worker_weight"]))
 
 
-def infer(result: Result, votes: Votes[Texts], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Texts], unknown_workers: UnknownWorkers) -> Result:
     """Estimate other tasks from answers of the same workers, without fitting again."""
-    codes, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = result.model
     assert isinstance(model, TextModel)
     average = float(np.average(model.weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
     weight = np.where(is_known, model.weight[codes], average)
     model = replace(model, weight=weight)
     estimate = model.posterior(votes)
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate,
-        worker_summary=summarise_workers(model.work(votes), weight, estimate),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-        extra={},
-    )
+    return result.for_votes(votes, estimate, summarise_workers(model.work(votes), weight, estimate))
 
 
 def estimated_answers(votes: Votes[Texts], result: Result) -> Texts:  # noqa: ARG001
