@@ -15,7 +15,7 @@ from ...core.errors import DataError
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
 from ...core.result import FitTrace, Result, UnknownWorkers
-from ...core.truth import place_gold, truth_table
+from ...core.truth import answers_truth, place_answers, place_gold
 from ...core.vocabulary import quote
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks
@@ -42,14 +42,7 @@ Mask = npt.NDArray[np.bool_]
 
 def box_truth(truth: Any) -> tuple[pl.Series, Boxes]:
     """Return the tasks of a truth, given as a mapping or a table, and their boxes."""
-    if isinstance(truth, dict):
-        truth = pl.DataFrame({"task": pl.Series(list(truth)), "boxes": BoxCoder({"boxes": list(truth.values())}).texts})
-    table = truth_table(truth, ("boxes",), aliases=("label",))
-    try:
-        boxes = BoxCoder({"boxes": table["boxes"]}).finish()
-    except DataError as error:
-        raise DataError(f"the truth: {error}") from None
-    return table["task"], boxes
+    return answers_truth(truth, "boxes", BoxCoder)
 
 
 def box_gold(gold: Any, votes: Votes[Boxes]) -> tuple[GoldBoxes | None, pl.Series, npt.NDArray[np.bool_] | None]:
@@ -91,10 +84,7 @@ def estimated_answers(votes: Votes[Boxes], result: Result) -> Boxes:  # noqa: AR
 
 def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[npt.NDArray[np.int64], Boxes]:
     """Return the codes of the gold tasks and their boxes."""
-    names, boxes = box_truth(gold)
-    task, is_gold = place_gold(names.to_frame("task"), votes.tasks)
-    rows = np.flatnonzero(is_gold)
-    return task[rows].astype(np.int64), boxes.take(rows)
+    return place_answers(*box_truth(gold), votes.tasks)
 
 
 # ----------------------------------------------------------------

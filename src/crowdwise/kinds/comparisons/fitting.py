@@ -29,10 +29,11 @@ from .maths.leaderboard import places, reliability
 from .maths.models import PairFit, PairRows, outcome
 
 F8 = npt.NDArray[np.float64]
+I1 = npt.NDArray[np.int8]
 
 
 def estimate_of(
-    votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: Any, level: float, seed: int
+    votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: I1 | None, level: float, seed: int
 ) -> ComparisonEstimate:
     """Build the estimate: scores with intervals and ranks at confidence `level`, and the outcome of each task."""
     from scipy.stats import norm
@@ -42,7 +43,8 @@ def estimate_of(
     chance = np.full((votes.n_tasks, 3), 1 / 3)
     chance[has_answers] = outcome(fit.score, left[has_answers], right[has_answers], fit.tie_level, fit.tie_spread)
     if gold is not None:
-        chance = gold.clamped(chance, left)
+        at = np.flatnonzero((gold >= 0) & has_answers)
+        chance[at] = np.eye(3)[gold[at]]
     se = np.full(rows.n_items, np.nan)
     ranks = np.ones((3, rows.n_items), dtype=np.int64)
     was_compared = rows.asked > 0
@@ -94,20 +96,6 @@ def _cut(values: F8 | None, m: int) -> F8:
 GOLD_WEIGHT = 5.0
 
 
-@dataclass(frozen=True, eq=False)
-class PairGold:
-    """outcome[task] on the sides of the task: 0 left, 1 right, 2 tie, -1 not known."""
-
-    outcome: npt.NDArray[np.int8]
-
-    def clamped(self, chance: F8, left: npt.NDArray[np.int64]) -> F8:
-        """Set the probabilities of gold tasks to 0 and 1."""
-        at = np.flatnonzero((self.outcome >= 0) & (left >= 0))
-        out = chance.copy()
-        out[at] = np.eye(3)[self.outcome[at]]
-        return out
-
-
 def outcomes(labels: pl.Series, left: pl.Series, right: pl.Series) -> npt.NDArray[np.int8]:
     """Map labels to outcomes 0, 1, 2: a side, a tie, or the name of one of the two items; -1 for anything else."""
     words = {word: code for code, synonyms in WORDS.items() for word in synonyms}
@@ -126,8 +114,11 @@ def refuse_items(table: pl.DataFrame, tasks: pl.Series, items: pl.Series, expect
         raise DataError(f"gold names items ({quote(table['task'])}), but it must be {expected}; evaluate takes items")
 
 
-def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
-    """Read the gold outcomes; tasks without answers are left out with a warning."""
+def pair_gold(gold: Any, votes: Votes[Comparisons]) -> I1 | None:
+    """Return gold[task] on the sides of the task: 0 left, 1 right, 2 tie, -1 unknown.
+
+    Gold tasks without answers are left out with a warning.
+    """
     if gold is None:
         return None
     table = truth_table(gold, aliases=("winner",))
@@ -147,17 +138,17 @@ def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
         )
     out = np.full(votes.n_tasks, -1, dtype=np.int8)
     out[at] = winner
-    return PairGold(out)
+    return out
 
 
 def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[npt.NDArray[np.int64], Comparisons]:
     """Return the codes of the gold tasks and their answers."""
-    pairs = pair_gold(gold, votes)
-    assert pairs is not None
+    known = pair_gold(gold, votes)
+    assert known is not None
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero(pairs.outcome >= 0)
+    at = np.flatnonzero(known >= 0)
     sides = (left[at].astype(np.int32), right[at].astype(np.int32))
-    return at, Comparisons(*sides, pairs.outcome[at], votes.answers.items)
+    return at, Comparisons(*sides, known[at], votes.answers.items)
 
 
 def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
@@ -190,14 +181,14 @@ class ComparisonAggregator(Method):
 
     def fit_votes(self, votes: Votes[Comparisons], gold: Any, options: FitOptions) -> FitOutput:
         """Fit the scores, then estimate the outcome of every pair and the quality of the workers."""
-        pairs = pair_gold(gold, votes)
+        known = pair_gold(gold, votes)
         rows = rows_of(votes)
-        fit = self.solve(_with_gold(rows, votes, pairs), options.callback)
+        fit = self.solve(_with_gold(rows, votes, known), options.callback)
         extra = {"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
         return FitOutput(
-            estimate=estimate_of(votes, rows, fit, pairs, self.level, self.seed),
+            estimate=estimate_of(votes, rows, fit, known, self.level, self.seed),
             worker_summary=summarize_workers(votes, rows, fit),
-            gold=None if pairs is None else pairs.outcome >= 0,
+            gold=None if known is None else known >= 0,
             trace=fit.trace,
             n_iter=fit.n_iter,
             converged=fit.converged,
@@ -209,16 +200,16 @@ class ComparisonAggregator(Method):
         """Fit the model. The last worker may stand for gold (see `gold_worker`)."""
 
 
-def _with_gold(rows: PairRows, votes: Votes[Comparisons], gold: Any) -> PairRows:
+def _with_gold(rows: PairRows, votes: Votes[Comparisons], gold: I1 | None) -> PairRows:
     """Append one row for each gold pair, by an additional worker who is always right."""
     if gold is None:
         return rows
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero((gold.outcome >= 0) & (left >= 0))
+    at = np.flatnonzero((gold >= 0) & (left >= 0))
     return GoldRows(
         np.concatenate([rows.left, left[at]]).astype(np.int32),
         np.concatenate([rows.right, right[at]]).astype(np.int32),
-        np.concatenate([rows.outcome, gold.outcome[at]]).astype(np.int8),
+        np.concatenate([rows.outcome, gold[at]]).astype(np.int8),
         np.concatenate([rows.worker, np.full(len(at), rows.n_workers)]).astype(np.int32),
         np.concatenate([rows.weights, np.full(len(at), GOLD_WEIGHT)]),
         rows.n_items,
@@ -280,22 +271,22 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("outcomes", "the known outcome of the pair", _outcomes, _right, _apply)
 
 
-def _own(result: Result) -> ComparisonEstimate:
+def _estimate(result: Result) -> ComparisonEstimate:
     assert isinstance(result.estimate, ComparisonEstimate)
     return result.estimate
 
 
 def _outcomes(result: Result) -> tuple[I8, F8]:
-    estimate = _own(result)
+    estimate = _estimate(result)
     task = np.arange(len(estimate))
     return task, estimate.chance[task, estimate.outcome]
 
 
 def _right(votes: Votes[Comparisons], result: Result, gold: Any) -> F8:
-    pairs = pair_gold(gold, votes)
-    assert pairs is not None
-    is_right = (_own(result).outcome == pairs.outcome).astype(np.float64)
-    return np.where(pairs.outcome >= 0, is_right, np.nan)
+    known = pair_gold(gold, votes)
+    assert known is not None
+    is_right = (_estimate(result).outcome == known).astype(np.float64)
+    return np.where(known >= 0, is_right, np.nan)
 
 
 def _apply(

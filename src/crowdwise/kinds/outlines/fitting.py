@@ -11,11 +11,10 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
-from ...core.errors import DataError
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count
 from ...core.result import Result, UnknownWorkers
-from ...core.truth import place_gold, truth_table
+from ...core.truth import answers_truth, place_answers
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
@@ -32,22 +31,12 @@ WORKER_WEIGHT = "worker_weight"
 
 def outline_truth(truth: Any) -> tuple[pl.Series, Outlines]:
     """Return the tasks of a truth, given as a mapping or a table, and their outlines."""
-    if isinstance(truth, dict):
-        texts = OutlineCoder({"outlines": list(truth.values())}).texts
-        truth = pl.DataFrame({"task": pl.Series(list(truth)), "outlines": texts})
-    table = truth_table(truth, ("outlines",), aliases=("label",))
-    try:
-        return table["task"], OutlineCoder({"outlines": table["outlines"]}).finish()
-    except DataError as error:
-        raise DataError(f"the truth: {error}") from None
+    return answers_truth(truth, "outlines", OutlineCoder)
 
 
 def gold_answers(votes: Votes[Outlines], gold: Any) -> tuple[npt.NDArray[np.int64], Outlines]:
     """Return the codes of the gold tasks and their outlines."""
-    names, outlines = outline_truth(gold)
-    task, is_gold = place_gold(names.to_frame("task"), votes.tasks)
-    rows = np.flatnonzero(is_gold)
-    return task[rows].astype(np.int64), outlines.take(rows)
+    return place_answers(*outline_truth(gold), votes.tasks)
 
 
 # ----------------------------------------------------------------

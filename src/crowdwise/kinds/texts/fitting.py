@@ -146,8 +146,6 @@ def usual_distance(work: PreparedTexts) -> float:
 # ----------------------------------------------------------------
 # Base class of the methods: validation, gold, worker weights, and the Result.
 
-BASE_F8 = npt.NDArray[np.float64]
-BASE_I8 = npt.NDArray[np.int64]
 DistanceName = Literal["words", "characters", "gleu"]
 
 
@@ -156,9 +154,9 @@ class TextAnswers:
     """Text of each task with its confidence, and after a vote on words the share of votes for each word."""
 
     outputs: list[str]
-    sure: BASE_F8
-    n_words: BASE_I8 | None = None
-    word_sure: BASE_F8 = field(default_factory=lambda: np.empty(0))
+    sure: F8
+    n_words: I8 | None = None
+    word_sure: F8 = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -205,7 +203,7 @@ class TextAggregator(Method):
         estimate = estimate_of(self.solve(work, weight), work)
         return FitOutput(
             estimate=estimate,
-            worker_summary=summarise_workers(work, weight, estimate),
+            worker_summary=summarize_workers(work, weight, estimate),
             gold=None if gold is None else work.gold >= 0,
             extra={"worker_weight": weight} | ({"reason": reason} if reason else {}),
         )
@@ -214,12 +212,12 @@ class TextAggregator(Method):
         """Return the name of the distance between answers."""
         return "words"
 
-    def learn(self, work: PreparedTexts) -> tuple[BASE_F8, str]:
+    def learn(self, work: PreparedTexts) -> tuple[F8, str]:
         """Return worker weights and the reason for a choice of algorithm; by default equal weights."""
         return np.ones(work.votes.n_workers), ""
 
     @abstractmethod
-    def solve(self, work: PreparedTexts, weight: BASE_F8) -> TextAnswers:
+    def solve(self, work: PreparedTexts, weight: F8) -> TextAnswers:
         """Estimate the texts under worker weights."""
 
 
@@ -241,7 +239,7 @@ def estimate_of(chosen: TextAnswers, work: PreparedTexts) -> TextEstimate:
     )
 
 
-def summarise_workers(work: PreparedTexts, weight: BASE_F8, estimate: TextEstimate) -> TextWorkers:
+def summarize_workers(work: PreparedTexts, weight: F8, estimate: TextEstimate) -> TextWorkers:
     """Mean word distance of each worker from the others and from the estimates."""
     votes = work.votes
     plain = replace(work, distance=make_distance(votes.answers, "words", None))
@@ -263,7 +261,7 @@ def text_truth(truth: Any) -> pl.DataFrame:
     return table.with_columns(pl.col("output").cast(pl.String))
 
 
-def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], BASE_I8]:
+def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], I8]:
     """Recode the votes over the texts of votes and gold; return them and gold[task] as codes, -1 where unknown."""
     gold_codes = np.full(votes.n_tasks, -1, dtype=np.int64)
     if gold is None:
@@ -323,8 +321,6 @@ def vote_on_words(work: PreparedTexts, weight: F8) -> TextAnswers:
 # ----------------------------------------------------------------
 # Decisions: a text is right where it has the words of the known text.
 
-DECISIONS_F8 = npt.NDArray[np.float64]
-DECISIONS_I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -338,12 +334,12 @@ def _estimate(result: Result) -> TextEstimate:
     return result.estimate
 
 
-def _texts(result: Result) -> tuple[DECISIONS_I8, DECISIONS_F8]:
+def _texts(result: Result) -> tuple[I8, F8]:
     estimate = _estimate(result)
     return np.arange(len(estimate)), estimate.sure
 
 
-def _right(votes: Votes[Texts], result: Result, gold: Any) -> DECISIONS_F8:
+def _right(votes: Votes[Texts], result: Result, gold: Any) -> F8:
     table = text_truth(gold)
     at, placed = place_gold(table, votes.tasks)
     rows = np.flatnonzero(placed)
@@ -369,7 +365,7 @@ class TextModel(Model[Votes[Texts]]):
     """A method and its worker weights. Worker codes of votes are those of the fit."""
 
     method: Any
-    weight: npt.NDArray[np.float64]
+    weight: F8
 
     def work(self, votes: Votes[Texts]) -> PreparedTexts:
         """Prepare votes."""
@@ -404,7 +400,7 @@ def infer(result: Result, votes: Votes[Texts], unknown_workers: UnknownWorkers) 
     weight = np.where(is_known, model.weight[codes], average)
     model = replace(model, weight=weight)
     estimate = model.posterior(votes)
-    return result.for_votes(votes, estimate, summarise_workers(model.work(votes), weight, estimate))
+    return result.for_votes(votes, estimate, summarize_workers(model.work(votes), weight, estimate))
 
 
 def estimated_answers(votes: Votes[Texts], result: Result) -> Texts:  # noqa: ARG001

@@ -147,7 +147,7 @@ class TripletAggregator(Method):
         weight = np.bincount(items, weights=np.tile(answer_rows.weight, 3), minlength=rows.n_items).astype(np.float64)
         return FitOutput(
             estimate=estimate_of(votes, embedding.place, model, weight, sides),
-            worker_summary=summarise_workers(answer_rows, embedding, model),
+            worker_summary=summarize_workers(answer_rows, embedding, model),
             gold=None if sides is None else sides >= 0,
             trace=np.array([embedding.objective]),
             n_iter=embedding.n_iter,
@@ -172,7 +172,7 @@ def estimate_of(
     return TripletEstimate(head, left, right, chance, place, weight, votes.answers.items)
 
 
-def summarise_workers(rows: TripletRows, embedding: Embedding, model: EmbeddingModel) -> TripletWorkers:
+def summarize_workers(rows: TripletRows, embedding: Embedding, model: EmbeddingModel) -> TripletWorkers:
     """Slope of each worker, and the share of answers that agree with the embedding."""
     m = rows.n_workers
     right = right_share(embedding.place, rows, model)
