@@ -11,7 +11,7 @@ import polars as pl
 from crowdwise import registry
 from crowdwise.core.answers import Answers, Coder
 from crowdwise.core.describe import common
-from crowdwise.core.estimate import Estimate, Stored, WorkerSummary
+from crowdwise.core.estimate import Axes, Estimate, WorkerSummary
 from crowdwise.core.kind import Kind
 from crowdwise.core.method import FitOutput, Method
 from crowdwise.core.truth import truth_table
@@ -74,7 +74,7 @@ class AngleCoder(Coder):
 @dataclass(frozen=True, eq=False)
 class Directions(Estimate):
     kind = "angles"
-    angle: Annotated[np.ndarray, Stored("n", "finite")]
+    angle: Annotated[np.ndarray, Axes("n", "finite")]
 
     def table(self, n_labels):
         return {"angle": self.angle, "n_labels": n_labels}
@@ -85,7 +85,7 @@ class Directions(Estimate):
 
 @dataclass(frozen=True, eq=False)
 class Steadiness(WorkerSummary):
-    off: Annotated[np.ndarray, Stored("m", "amounts")]
+    off: Annotated[np.ndarray, Axes("m", "amounts")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,16 @@ import polars as pl
 
 from .registry import get
 
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Arrays = Mapping[str, npt.NDArray[Any]]
-# name -> (axes, type, range), as in `Stored`. Types: "f" floats, "i" integers, "b" booleans.
+# name -> (axes, type, range), as in `Axes`. Types: "f" floats, "i" integers, "b" booleans.
 Rules = Mapping[str, tuple[str, str, str]]
 
 
-class Stored:
-    """Marks a field of an estimate as an array of the run folder: `Annotated[F8, Stored("nk", "shares")]`.
+class Axes:
+    """Marks a field of an estimate as an array of the run folder: `Annotated[F8, Axes("nk", "shares")]`.
 
     The type of the array follows from the annotation; a field that may be None need not be in the folder.
 
@@ -47,7 +50,7 @@ class StoredArrays:
             return
         for name, hint in get_annotations(cls, eval_str=True).items():
             for part in (hint, *get_args(hint)):  # Annotated, or Annotated | None
-                stored = next((m for m in getattr(part, "__metadata__", ()) if isinstance(m, Stored)), None)
+                stored = next((m for m in getattr(part, "__metadata__", ()) if isinstance(m, Axes)), None)
                 if stored is not None:
                     cls.rules = {**cls.rules, name: (stored.axes, _kind_of(get_args(part)[0]), stored.values)}
                     cls.needed += (name,) if part is hint else ()
@@ -93,14 +96,14 @@ class Estimate(StoredArrays, ABC):
         return len(getattr(self, next(name for name, (axes, _, _) in self.rules.items() if axes.startswith("n"))))
 
     @abstractmethod
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns of `to_table`, one row per task, including the number of its answers as n_labels."""
 
     def answer_columns(self) -> tuple[str, ...]:
         """Return the names of the answer's columns in files."""
         return tuple(get(self.kind).columns)
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table of tasks with empty answers, to be filled in and read as gold."""
         blank = pl.Series([None] * len(picked), dtype=pl.String)
         return pl.DataFrame({"task": tasks.gather(picked), **dict.fromkeys(self.answer_columns(), blank)})
@@ -134,7 +137,7 @@ class WorkerSummary(StoredArrays):
         columns = {name: pl.Series(values) for name, values in self.arrays().items() if values.ndim == 1}
         return {name: column.fill_nan(None) if column.dtype.is_float() else column for name, column in columns.items()}
 
-    def select(self, codes: npt.NDArray[Any], is_known: npt.NDArray[np.bool_], **unknown: float) -> Self:
+    def select(self, codes: npt.NDArray[Any], is_known: Mask, **unknown: float) -> Self:
         """Return the summary of other workers, given their codes in this one and which of them are in it.
 
         Args:

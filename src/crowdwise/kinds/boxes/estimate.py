@@ -7,16 +7,12 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Estimate, Stored, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import write
 from .maths import starts
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +32,12 @@ class BoxEstimate(Estimate):
     vocabulary: ClassVar[str | None] = "tags"
     without_labels: ClassVar[str] = "no boxes"
 
-    n_boxes: Annotated[I8, Stored("n", "amounts")]
-    corner: Annotated[F8, Stored("**", "finite")]
-    tag: Annotated[I8, Stored("*", "amounts")]
-    support: Annotated[F8, Stored("*", "skills")]
+    n_boxes: Annotated[I8, Axes("n", "amounts")]
+    corner: Annotated[F8, Axes("**", "finite")]
+    tag: Annotated[I8, Axes("*", "amounts")]
+    support: Annotated[F8, Axes("*", "skills")]
     tags: pl.Series
-    sure: Annotated[F8, Stored("*", "skills")] | None = None
+    sure: Annotated[F8, Axes("*", "skills")] | None = None
 
     def check(self) -> None:
         """Raise if arrays of a run folder contradict each other."""
@@ -64,7 +60,7 @@ class BoxEstimate(Estimate):
         corner = np.round(self.corner, 6)
         return [write(corner[a:b], tags[a:b]) for a, b in zip(self.start, self.start[1:], strict=False)]
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return boxes, n_boxes, support (the lowest of the image's boxes; null without boxes) and n_labels."""
         task = np.repeat(np.arange(len(self)), self.n_boxes)
         lowest = np.full(len(self), np.inf)
@@ -120,18 +116,18 @@ class BoxWorkers(WorkerSummary):
         spread: spread[worker, x1 y1 x2 y2], the standard deviation of the worker's sides in the same units.
     """
 
-    there: Annotated[I8, Stored("m", "amounts")]
-    drew: Annotated[I8, Stored("m", "amounts")]
-    spurious: Annotated[I8, Stored("m", "amounts")]
-    recall: Annotated[F8, Stored("m", "skills")]
-    recall_low: Annotated[F8, Stored("m", "skills")]
-    recall_high: Annotated[F8, Stored("m", "skills")]
-    precision: Annotated[F8, Stored("m", "skills")]
-    precision_low: Annotated[F8, Stored("m", "skills")]
-    precision_high: Annotated[F8, Stored("m", "skills")]
-    overlap: Annotated[F8, Stored("m", "skills")]
-    bias: Annotated[F8, Stored("m*", "finite")] | None = None
-    spread: Annotated[F8, Stored("m*", "amounts")] | None = None
+    there: Annotated[I8, Axes("m", "amounts")]
+    drew: Annotated[I8, Axes("m", "amounts")]
+    spurious: Annotated[I8, Axes("m", "amounts")]
+    recall: Annotated[F8, Axes("m", "skills")]
+    recall_low: Annotated[F8, Axes("m", "skills")]
+    recall_high: Annotated[F8, Axes("m", "skills")]
+    precision: Annotated[F8, Axes("m", "skills")]
+    precision_low: Annotated[F8, Axes("m", "skills")]
+    precision_high: Annotated[F8, Axes("m", "skills")]
+    overlap: Annotated[F8, Axes("m", "skills")]
+    bias: Annotated[F8, Axes("m*", "finite")] | None = None
+    spread: Annotated[F8, Axes("m*", "amounts")] | None = None
 
     @property
     def missed(self) -> I8:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
 from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
 from ...core.result import FitTrace, Result, UnknownWorkers
@@ -35,17 +35,13 @@ from .maths import (
     with_gold,
 )
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 
 def box_truth(truth: Any) -> tuple[pl.Series, Boxes]:
     """Return the tasks of a truth, given as a mapping or a table, and their boxes."""
     return answers_truth(truth, "boxes", BoxCoder)
 
 
-def box_gold(gold: Any, votes: Votes[Boxes]) -> tuple[GoldBoxes | None, pl.Series, npt.NDArray[np.bool_] | None]:
+def box_gold(gold: Any, votes: Votes[Boxes]) -> tuple[GoldBoxes | None, pl.Series, Mask | None]:
     """Return (the gold boxes, all classes, which tasks have gold).
 
     The codes of the votes' classes do not change: classes that only gold has come last.
@@ -82,7 +78,7 @@ def estimated_answers(votes: Votes[Boxes], result: Result) -> Boxes:  # noqa: AR
     return Boxes(estimate.n_boxes, estimate.corner, estimate.tag, estimate.tags)
 
 
-def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[npt.NDArray[np.int64], Boxes]:
+def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[I8, Boxes]:
     """Return the codes of the gold tasks and their boxes."""
     return place_answers(*box_truth(gold), votes.tasks)
 

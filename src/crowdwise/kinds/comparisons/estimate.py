@@ -9,11 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Estimate, Stored, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import OUTCOMES, Comparisons
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +27,18 @@ class ComparisonEstimate(Estimate):
     kind: ClassVar[str] = "comparisons"
     vocabulary: ClassVar[str | None] = "items"
 
-    score: Annotated[F8, Stored("k", "finite")]
-    se: Annotated[F8, Stored("k")]
-    score_low: Annotated[F8, Stored("k")]
-    score_high: Annotated[F8, Stored("k")]
-    rank_low: Annotated[I8, Stored("k", "amounts")]
-    rank_high: Annotated[I8, Stored("k", "amounts")]
-    group: Annotated[I8, Stored("k", "amounts")]
-    component: Annotated[I8, Stored("k", "amounts")]
-    n_asked: Annotated[I8, Stored("k", "amounts")]
-    left: Annotated[I8, Stored("n")]
-    right: Annotated[I8, Stored("n")]
-    chance: Annotated[F8, Stored("n*", "shares")]
+    score: Annotated[F8, Axes("k", "finite")]
+    se: Annotated[F8, Axes("k")]
+    score_low: Annotated[F8, Axes("k")]
+    score_high: Annotated[F8, Axes("k")]
+    rank_low: Annotated[I8, Axes("k", "amounts")]
+    rank_high: Annotated[I8, Axes("k", "amounts")]
+    group: Annotated[I8, Axes("k", "amounts")]
+    component: Annotated[I8, Axes("k", "amounts")]
+    n_asked: Annotated[I8, Axes("k", "amounts")]
+    left: Annotated[I8, Axes("n")]
+    right: Annotated[I8, Axes("n")]
+    chance: Annotated[F8, Axes("n*", "shares")]
     items: pl.Series
 
     def check(self) -> None:
@@ -65,7 +62,7 @@ class ComparisonEstimate(Estimate):
         left, right = (np.maximum(side, 0).astype(np.int32) for side in (self.left, self.right))
         return Comparisons(left, right, self.outcome, self.items)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Columns left, right, winner, p_left, p_right, p_tie, n_labels."""
         winner = pl.Series(OUTCOMES, dtype=pl.String).gather(self.outcome.astype(np.int64))
         return {
@@ -83,7 +80,7 @@ class ComparisonEstimate(Estimate):
             return pl.Series([None] * len(codes), dtype=pl.String)
         return self.items.gather(np.maximum(codes, 0)).set(pl.Series(codes < 0), None)
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Table for checking tasks by hand: task, left, right, winner (empty)."""
         blank = pl.Series([None] * len(picked), dtype=pl.String)
         sides = {"left": self._named(self.left[picked]), "right": self._named(self.right[picked])}
@@ -150,12 +147,12 @@ class ComparisonWorkers(WorkerSummary):
     tie between equal items) are NaN where the method has none.
     """
 
-    reliability: Annotated[F8, Stored("m", "skills")]
-    reliability_low: Annotated[F8, Stored("m", "skills")]
-    reliability_high: Annotated[F8, Stored("m", "skills")]
-    slope: Annotated[F8, Stored("m")]
-    position: Annotated[F8, Stored("m")]
-    tie: Annotated[F8, Stored("m")]
+    reliability: Annotated[F8, Axes("m", "skills")]
+    reliability_low: Annotated[F8, Axes("m", "skills")]
+    reliability_high: Annotated[F8, Axes("m", "skills")]
+    slope: Annotated[F8, Axes("m")]
+    position: Annotated[F8, Axes("m")]
+    tie: Annotated[F8, Axes("m")]
 
     def table(self) -> dict[str, Any]:
         """All columns; `flip` is the probability that an answer is reversed."""

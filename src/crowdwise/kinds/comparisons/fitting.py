@@ -13,6 +13,7 @@ import polars as pl
 
 from ...core.callback import Callback
 from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Share
@@ -28,7 +29,6 @@ from .estimate import ComparisonEstimate, ComparisonWorkers
 from .maths.leaderboard import places, reliability
 from .maths.models import PairFit, PairRows, outcome
 
-F8 = npt.NDArray[np.float64]
 I1 = npt.NDArray[np.int8]
 
 
@@ -141,7 +141,7 @@ def pair_gold(gold: Any, votes: Votes[Comparisons]) -> I1 | None:
     return out
 
 
-def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[npt.NDArray[np.int64], Comparisons]:
+def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[I8, Comparisons]:
     """Return the codes of the gold tasks and their answers."""
     known = pair_gold(gold, votes)
     assert known is not None
@@ -222,7 +222,7 @@ class GoldRows(PairRows):
     """Rows whose last worker stands for gold."""
 
 
-def gold_worker(rows: PairRows) -> npt.NDArray[np.bool_] | None:
+def gold_worker(rows: PairRows) -> Mask | None:
     """Mark the worker that stands for gold, if there is one."""
     return np.arange(rows.n_workers) == rows.n_workers - 1 if isinstance(rows, GoldRows) else None
 
@@ -261,9 +261,6 @@ def climbed(
 
 # ----------------------------------------------------------------
 # Outcomes of pairs as decisions that are right or wrong, for calibration.
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Estimate, Stored, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +26,10 @@ class NumberEstimate(Estimate):
     kind: ClassVar[str] = "numbers"
     vocabulary: ClassVar[str | None] = "parts"
 
-    value: Annotated[F8, Stored("nk", "finite")]
-    variance: Annotated[F8, Stored("nk")]
-    low: Annotated[F8, Stored("nk")]
-    high: Annotated[F8, Stored("nk")]
+    value: Annotated[F8, Axes("nk", "finite")]
+    variance: Annotated[F8, Axes("nk")]
+    low: Annotated[F8, Axes("nk")]
+    high: Annotated[F8, Axes("nk")]
     parts: pl.Series
 
     @property
@@ -46,7 +43,7 @@ class NumberEstimate(Estimate):
         sd = np.sqrt(self.variance)
         return sd[:, 0] if sd.shape[1] == 1 else sd
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns value, low, high, sd (suffixed with the part where there are several) and n_labels."""
         columns: dict[str, Any] = {}
         for j, part in enumerate(self.parts.to_list()):
@@ -93,10 +90,10 @@ class NumberWorkers(WorkerSummary):
 
     vocabulary: ClassVar[str | None] = "parts"
 
-    bias: Annotated[F8, Stored("mk", "finite")]
-    spread: Annotated[F8, Stored("mk", "amounts")]
-    slope: Annotated[F8, Stored("mk", "finite")]
-    weight: Annotated[F8, Stored("mk", "finite")]  # negative: the worker uses the scale upside down
+    bias: Annotated[F8, Axes("mk", "finite")]
+    spread: Annotated[F8, Axes("mk", "amounts")]
+    slope: Annotated[F8, Axes("mk", "finite")]
+    weight: Annotated[F8, Axes("mk", "finite")]  # negative: the worker uses the scale upside down
     parts: pl.Series
 
     def table(self) -> dict[str, Any]:

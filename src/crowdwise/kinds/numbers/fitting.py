@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.estimate import F8, I8
 from ...core.intake.columns import pick
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
@@ -25,8 +26,6 @@ from .estimate import NumberEstimate, NumberWorkers
 from .maths.apply import apply, row_loglik, without_own
 from .maths.intervals import LEAST_GOLD, Rescaled, gaussian_interval, gold_scale, interval
 from .maths.rows import Linear, NumberFit, NumberRows
-
-F8 = npt.NDArray[np.float64]
 
 
 def number_truth(truth: Any, parts: tuple[str, ...]) -> pl.DataFrame:
@@ -325,7 +324,7 @@ def _with_placeholder(workers: pl.Series, has_unknown: bool) -> pl.Series:
     return pl.concat([workers.cast(pl.String), pl.Series([""], dtype=pl.String)]) if has_unknown else workers
 
 
-def _with_average(fit: NumberFit, labels: npt.NDArray[np.int64]) -> NumberFit:
+def _with_average(fit: NumberFit, labels: I8) -> NumberFit:
     """Add a worker with the average parameters, weighted by numbers of answers."""
     n = len(labels)
 

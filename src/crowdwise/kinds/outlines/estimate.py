@@ -7,15 +7,11 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Estimate, Stored, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import Outlines
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +28,10 @@ class OutlineEstimate(Estimate):
     kind: ClassVar[str] = "outlines"
     without_labels: ClassVar[str] = "no outlines"
 
-    n_outlines: Annotated[I8, Stored("n", "amounts")]
-    length: Annotated[I8, Stored("*", "amounts")]
-    point: Annotated[F8, Stored("**", "finite")]
-    agreement: Annotated[F8, Stored("n", "skills")]
+    n_outlines: Annotated[I8, Axes("n", "amounts")]
+    length: Annotated[I8, Axes("*", "amounts")]
+    point: Annotated[F8, Axes("**", "finite")]
+    agreement: Annotated[F8, Axes("n", "skills")]
 
     def check(self) -> None:
         """Raise if arrays of a run folder contradict each other."""
@@ -48,7 +44,7 @@ class OutlineEstimate(Estimate):
         """The outlines as answers, one row per task."""
         return Outlines(self.n_outlines, self.length, self.point)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return outlines, agreement and n_labels."""
         agreement = pl.Series(self.agreement).fill_nan(None)
         return {"outlines": self.answers.columns()["outlines"], "agreement": agreement, "n_labels": n_labels}
@@ -76,8 +72,8 @@ class OutlineWorkers(WorkerSummary):
         specificity: Share of the pixels outside that the worker left unmarked, if the method estimates it.
     """
 
-    iou: Annotated[F8, Stored("m", "skills")]
-    iou_low: Annotated[F8, Stored("m", "skills")]
-    iou_high: Annotated[F8, Stored("m", "skills")]
-    sensitivity: Annotated[F8, Stored("m", "skills")]
-    specificity: Annotated[F8, Stored("m", "skills")]
+    iou: Annotated[F8, Axes("m", "skills")]
+    iou_low: Annotated[F8, Axes("m", "skills")]
+    iou_high: Annotated[F8, Axes("m", "skills")]
+    sensitivity: Annotated[F8, Axes("m", "skills")]
+    specificity: Annotated[F8, Axes("m", "skills")]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
+from ...core.estimate import F8, I8
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count
 from ...core.result import Result, UnknownWorkers
@@ -23,8 +24,6 @@ from .answers import OutlineCoder, Outlines
 from .estimate import OutlineEstimate, OutlineWorkers
 from .maths import Mask, fill_even_odd, grid, iou_with_others, overlap, patterns, trace
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Key of the worker weights among the extra arrays of a result.
 WORKER_WEIGHT = "worker_weight"
 
@@ -34,7 +33,7 @@ def outline_truth(truth: Any) -> tuple[pl.Series, Outlines]:
     return answers_truth(truth, "outlines", OutlineCoder)
 
 
-def gold_answers(votes: Votes[Outlines], gold: Any) -> tuple[npt.NDArray[np.int64], Outlines]:
+def gold_answers(votes: Votes[Outlines], gold: Any) -> tuple[I8, Outlines]:
     """Return the codes of the gold tasks and their outlines."""
     return place_answers(*outline_truth(gold), votes.tasks)
 

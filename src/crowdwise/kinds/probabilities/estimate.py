@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Estimate, Stored, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +21,13 @@ class ProbabilityEstimate(Estimate):
 
     kind: ClassVar[str] = "probabilities"
 
-    probability: Annotated[F8, Stored("n", "skills")]
+    probability: Annotated[F8, Axes("n", "skills")]
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns probability, likely (whether it is above 1/2) and n_labels."""
         return {"probability": self.probability, "likely": self.probability > 0.5, "n_labels": n_labels}
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table task, label to fill in with 1 or 0."""
         return super().to_check(tasks, picked).rename({"probability": "label"})
 
@@ -60,7 +57,7 @@ class ProbabilityWorkers(WorkerSummary):
         weight: Weight relative to the average worker.
     """
 
-    shift: Annotated[F8, Stored("m", "finite")]
-    gap: Annotated[F8, Stored("m", "finite")]
-    spread: Annotated[F8, Stored("m", "amounts")]
-    weight: Annotated[F8, Stored("m", "finite")]  # negative: the answers point the other way
+    shift: Annotated[F8, Axes("m", "finite")]
+    gap: Annotated[F8, Axes("m", "finite")]
+    spread: Annotated[F8, Axes("m", "amounts")]
+    weight: Annotated[F8, Axes("m", "finite")]  # negative: the answers point the other way

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
 from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Between
@@ -26,7 +26,6 @@ from .answers import Probabilities
 from .estimate import ProbabilityEstimate, ProbabilityWorkers
 from .maths import CLIP, ProbabilityFit
 
-F8 = npt.NDArray[np.float64]
 # Accepted spellings of outcomes.
 YES, NO = ("1", "1.0", "true", "yes", "y"), ("0", "0.0", "false", "no", "n")
 
@@ -113,7 +112,7 @@ def estimated_answers(votes: Votes[Probabilities], result: Result) -> Probabilit
     return Probabilities(result.estimate.probability)
 
 
-def gold_answers(votes: Votes[Probabilities], gold: Any) -> tuple[npt.NDArray[np.int64], Probabilities]:
+def gold_answers(votes: Votes[Probabilities], gold: Any) -> tuple[I8, Probabilities]:
     """Return the codes of the gold tasks and their outcomes as answers."""
     outcomes = probability_gold(gold, votes)
     assert outcomes is not None
@@ -123,9 +122,6 @@ def gold_answers(votes: Votes[Probabilities], gold: Any) -> tuple[npt.NDArray[np
 
 # ----------------------------------------------------------------
 # Decisions: a task is likely or not. A decision is right where the outcome is on the same side of 1/2.
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:

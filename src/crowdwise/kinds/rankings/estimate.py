@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Estimate, Stored, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, Mask, WorkerSummary
 from .answers import Rankings
 from .maths import average_places
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +27,17 @@ class RankingEstimate(Estimate):
     kind: ClassVar[str] = "rankings"
     vocabulary: ClassVar[str | None] = "items"
 
-    entry_task: Annotated[I8, Stored("*", "amounts")]
-    entry_item: Annotated[I8, Stored("*", "amounts")]
-    score: Annotated[F8, Stored("*", "finite")]
-    se: Annotated[F8, Stored("*")]
-    score_low: Annotated[F8, Stored("*")]
-    score_high: Annotated[F8, Stored("*")]
-    rank_low: Annotated[I8, Stored("*", "amounts")]
-    rank_high: Annotated[I8, Stored("*", "amounts")]
-    group: Annotated[I8, Stored("*", "amounts")]
-    n_asked: Annotated[I8, Stored("*", "amounts")]
-    heard: Annotated[npt.NDArray[np.bool_], Stored("n")]
+    entry_task: Annotated[I8, Axes("*", "amounts")]
+    entry_item: Annotated[I8, Axes("*", "amounts")]
+    score: Annotated[F8, Axes("*", "finite")]
+    se: Annotated[F8, Axes("*")]
+    score_low: Annotated[F8, Axes("*")]
+    score_high: Annotated[F8, Axes("*")]
+    rank_low: Annotated[I8, Axes("*", "amounts")]
+    rank_high: Annotated[I8, Axes("*", "amounts")]
+    group: Annotated[I8, Axes("*", "amounts")]
+    n_asked: Annotated[I8, Axes("*", "amounts")]
+    heard: Annotated[Mask, Axes("n")]
     items: pl.Series
 
     def check(self) -> None:
@@ -73,7 +69,7 @@ class RankingEstimate(Estimate):
         item, level = self.entry_item[order].astype(np.int32), (run - start).astype(np.int32)
         return Rankings(offset.astype(np.int64), item, level, np.zeros(len(self), dtype=bool), self.items)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Columns ranking, n_items, n_labels."""
         answers = self.answers()
         text = answers.columns()["ranking"].set(pl.Series(answers.size == 0), None)
@@ -136,11 +132,11 @@ class RankingWorkers(WorkerSummary):
     temperature (1: as the crowd, 0: guesses, below 0: reversed) and dispersion are NaN where the method has none.
     """
 
-    agreement: Annotated[F8, Stored("m")]
-    agreement_low: Annotated[F8, Stored("m")]
-    agreement_high: Annotated[F8, Stored("m")]
-    temperature: Annotated[F8, Stored("m")]
-    dispersion: Annotated[F8, Stored("m")]
+    agreement: Annotated[F8, Axes("m")]
+    agreement_low: Annotated[F8, Axes("m")]
+    agreement_high: Annotated[F8, Axes("m")]
+    temperature: Annotated[F8, Axes("m")]
+    dispersion: Annotated[F8, Axes("m")]
 
     def table(self) -> dict[str, Any]:
         """All arrays; NaN stays NaN."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
 from ...core.callback import Callback
 from ...core.errors import DataError
+from ...core.estimate import F8, I8
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
 from ...core.result import Result, UnknownWorkers
@@ -25,7 +25,6 @@ from .answers import Groups, Rankings, detect_columns, parse, ranking_votes, row
 from .estimate import RankingEstimate, RankingWorkers
 from .maths import PlackettLuceObjective, RankFit, RankRows, agreement
 
-I8 = npt.NDArray[np.int64]
 # Weight of a gold order, in rankings of workers.
 GOLD_WEIGHT = 5.0
 
@@ -84,8 +83,6 @@ def estimated_answers(votes: Votes[Rankings], result: Any) -> Rankings:  # noqa:
 
 # ----------------------------------------------------------------
 # The base class of the methods.
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

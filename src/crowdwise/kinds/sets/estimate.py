@@ -8,14 +8,10 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Stored, WorkerSummary
+from ...core.estimate import F8, I8, Arrays, Axes, Estimate, Mask, WorkerSummary
 from .answers import as_json
-
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +31,12 @@ class SetPosterior(Estimate):
     kind: ClassVar[str] = "sets"
     vocabulary: ClassVar[str | None] = "classes"
 
-    posterior: Annotated[F8, Stored("nk", "skills")]
-    rate: Annotated[F8, Stored("k", "skills")]
+    posterior: Annotated[F8, Axes("nk", "skills")]
+    rate: Annotated[F8, Axes("k", "skills")]
     classes: pl.Series
-    asked: Annotated[Mask, Stored("nk")] | None = None
+    asked: Annotated[Mask, Axes("nk")] | None = None
     cut: float = 0.5
-    sure: Annotated[F8, Stored("n", "skills")] | None = None
+    sure: Annotated[F8, Axes("n", "skills")] | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetPosterior:
@@ -74,7 +70,7 @@ class SetPosterior(Estimate):
         names = self.classes.to_list()
         return [[names[code] for code in np.flatnonzero(row)] for row in self.member]
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return labels (a JSON list), confidence, n_labels and p_<class> for each class."""
         row, code = np.nonzero(self.member)
         start = np.searchsorted(row, np.arange(len(self) + 1))
@@ -99,7 +95,7 @@ class SetPosterior(Estimate):
         """Return the columns of an answer: labels and, if known, offered."""
         return ("labels",) if self.asked is None else ("labels", "offered")
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table with the columns task, labels (empty)."""
         return super().to_check(tasks, picked).select("task", "labels")
 
@@ -131,13 +127,13 @@ class SetWorkers(WorkerSummary):
         alarms: alarms[worker, class], the fitted probability of naming a class that is not true.
     """
 
-    recall: Annotated[F8, Stored("m", "skills")]
-    precision: Annotated[F8, Stored("m", "skills")]
-    f1: Annotated[F8, Stored("m", "skills")]
-    false_alarms: Annotated[F8, Stored("m", "skills")]
-    named: Annotated[F8, Stored("m")]
-    hits: Annotated[F8, Stored("mk", "skills")] | None = None
-    alarms: Annotated[F8, Stored("mk", "skills")] | None = None
+    recall: Annotated[F8, Axes("m", "skills")]
+    precision: Annotated[F8, Axes("m", "skills")]
+    f1: Annotated[F8, Axes("m", "skills")]
+    false_alarms: Annotated[F8, Axes("m", "skills")]
+    named: Annotated[F8, Axes("m")]
+    hits: Annotated[F8, Axes("mk", "skills")] | None = None
+    alarms: Annotated[F8, Axes("mk", "skills")] | None = None
 
     def table(self) -> dict[str, Any]:
         """Return f1, precision, recall, false_alarms and named."""

@@ -14,6 +14,7 @@ from scipy.special import expit
 
 from ...core.callback import Callback
 from ...core.errors import DataError, LedgerWarning
+from ...core.estimate import F8, I8, Mask
 from ...core.faults import caller_level
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
@@ -26,7 +27,6 @@ from .answers import Sets, align_truth, set_truth
 from .estimate import SetPosterior, SetWorkers
 from .maths import SetModel, SetRows
 
-F8 = npt.NDArray[np.float64]
 I1 = npt.NDArray[np.int8]
 
 
@@ -154,9 +154,6 @@ def gold_answers(votes: Votes[Sets], gold: Any) -> tuple[np.ndarray[Any, Any], S
 
 # ----------------------------------------------------------------
 # Label sets as decisions: a set is correct if it equals the gold set, a class if it is in or out as in gold.
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:

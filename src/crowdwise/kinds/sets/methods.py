@@ -11,6 +11,7 @@ import polars as pl
 
 from ...core.callback import Callback
 from ...core.errors import ParameterError
+from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.votes import Votes
@@ -23,7 +24,6 @@ from .answers import Sets
 from .fitting import SetAggregator, SetSolution
 from .maths import CrowdPrior, Pseudo, SetModel, SetRows
 
-F8 = npt.NDArray[np.float64]
 NO_YES = pl.Series("label", ["no", "yes"])
 
 

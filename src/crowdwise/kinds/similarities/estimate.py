@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Estimate, Stored, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ...core.estimate import F8, I8, Axes, Estimate, Mask, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +24,12 @@ class SimilarityEstimate(Estimate):
     kind: ClassVar[str] = "similarities"
     vocabulary: ClassVar[str | None] = "items"
 
-    left: Annotated[I8, Stored("n", "amounts")]
-    right: Annotated[I8, Stored("n", "amounts")]
-    same: Annotated[F8, Stored("n", "skills")]
-    belief: Annotated[F8, Stored("k*", "shares")]
-    answers: Annotated[F8, Stored("k", "amounts")]
-    known: Annotated[npt.NDArray[np.bool_], Stored("k")]
+    left: Annotated[I8, Axes("n", "amounts")]
+    right: Annotated[I8, Axes("n", "amounts")]
+    same: Annotated[F8, Axes("n", "skills")]
+    belief: Annotated[F8, Axes("k*", "shares")]
+    answers: Annotated[F8, Axes("k", "amounts")]
+    known: Annotated[Mask, Axes("k")]
     items: pl.Series
 
     def check(self) -> None:
@@ -51,7 +47,7 @@ class SimilarityEstimate(Estimate):
         """Number of clusters with items."""
         return len(np.unique(self.cluster))
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Columns left, right, same (1 or 0), p_same, n_labels."""
         return {
             "left": self.items.gather(self.left),
@@ -77,7 +73,7 @@ class SimilarityEstimate(Estimate):
         """Further tables of a run folder."""
         return {"items.csv": self.item_table()}
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Table for checking items by hand: item, cluster (empty); as many as `picked`, those of its tasks first."""
         del tasks
         order = np.concatenate([self.left[picked], self.right[picked], np.arange(len(self.items))])
@@ -110,12 +106,12 @@ class SimilarityWorkers(WorkerSummary):
     `skill` the share of right answers. NaN without information.
     """
 
-    skill: Annotated[F8, Stored("m", "skills")]
-    skill_low: Annotated[F8, Stored("m", "skills")]
-    skill_high: Annotated[F8, Stored("m", "skills")]
-    hit: Annotated[F8, Stored("m", "skills")]
-    hit_low: Annotated[F8, Stored("m", "skills")]
-    hit_high: Annotated[F8, Stored("m", "skills")]
-    rejection: Annotated[F8, Stored("m", "skills")]
-    rejection_low: Annotated[F8, Stored("m", "skills")]
-    rejection_high: Annotated[F8, Stored("m", "skills")]
+    skill: Annotated[F8, Axes("m", "skills")]
+    skill_low: Annotated[F8, Axes("m", "skills")]
+    skill_high: Annotated[F8, Axes("m", "skills")]
+    hit: Annotated[F8, Axes("m", "skills")]
+    hit_low: Annotated[F8, Axes("m", "skills")]
+    hit_high: Annotated[F8, Axes("m", "skills")]
+    rejection: Annotated[F8, Axes("m", "skills")]
+    rejection_low: Annotated[F8, Axes("m", "skills")]
+    rejection_high: Annotated[F8, Axes("m", "skills")]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError, ParameterError
+from ...core.estimate import F8, I8
 from ...core.intake.frames import to_polars
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count
@@ -33,8 +33,6 @@ def estimated_answers(votes: Votes[Similarities], result: Result) -> Similaritie
 
 
 # ---------------------------------------------------------------- Gold
-
-I8 = npt.NDArray[np.int64]
 
 
 def item_truth(truth: Any, what: str = "cluster") -> pl.DataFrame:
@@ -67,8 +65,6 @@ def item_gold(gold: Any, items: pl.Series) -> tuple[I8, list[str]]:
 
 # ----------------------------------------------------------------
 # The base class of the methods.
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

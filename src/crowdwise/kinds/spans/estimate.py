@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Estimate, Stored, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import as_json
 from .maths import SpanRows, starts
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +36,15 @@ class SpanEstimate(Estimate):
     vocabulary: ClassVar[str | None] = "tags"
     without_labels: ClassVar[str] = "empty list of spans"
 
-    n_spans: Annotated[I8, Stored("n", "amounts")]
-    start: Annotated[I8, Stored("*", "amounts")]
-    end: Annotated[I8, Stored("*", "amounts")]
-    tag: Annotated[I8, Stored("*", "amounts")]
-    sure: Annotated[F8, Stored("*", "skills")]
-    n_units: Annotated[I8, Stored("n", "amounts")]
-    unit_start: Annotated[I8, Stored("*", "amounts")]
-    unit_end: Annotated[I8, Stored("*", "amounts")]
-    marginal: Annotated[F8, Stored("*k", "skills")]
+    n_spans: Annotated[I8, Axes("n", "amounts")]
+    start: Annotated[I8, Axes("*", "amounts")]
+    end: Annotated[I8, Axes("*", "amounts")]
+    tag: Annotated[I8, Axes("*", "amounts")]
+    sure: Annotated[F8, Axes("*", "skills")]
+    n_units: Annotated[I8, Axes("n", "amounts")]
+    unit_start: Annotated[I8, Axes("*", "amounts")]
+    unit_end: Annotated[I8, Axes("*", "amounts")]
+    marginal: Annotated[F8, Axes("*k", "skills")]
     tags: pl.Series
 
     def __post_init__(self) -> None:
@@ -84,7 +80,7 @@ class SpanEstimate(Estimate):
         mass = np.bincount(task, weights=length * sure, minlength=len(self))
         return np.clip(np.divide(mass, size, out=np.ones(len(self)), where=size > 0), 0.0, 1.0)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return spans (JSON), confidence and n_labels."""
         texts = pl.Series("spans", as_json(self.rows, self.tags.cast(pl.String)), dtype=pl.String)
         return {"spans": texts, "confidence": self.confidence, "n_labels": n_labels}
@@ -115,7 +111,7 @@ class SpanWorkers(WorkerSummary):
         weight: Weight of the worker in the vote.
     """
 
-    f1: Annotated[F8, Stored("m", "skills")]
-    precision: Annotated[F8, Stored("m", "skills")]
-    recall: Annotated[F8, Stored("m", "skills")]
-    weight: Annotated[F8, Stored("m", "amounts")]
+    f1: Annotated[F8, Axes("m", "skills")]
+    precision: Annotated[F8, Axes("m", "skills")]
+    recall: Annotated[F8, Axes("m", "skills")]
+    weight: Annotated[F8, Axes("m", "amounts")]

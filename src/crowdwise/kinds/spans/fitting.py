@@ -16,6 +16,7 @@ import polars as pl
 
 from ...core import method_registry as registry
 from ...core.errors import CrowdwiseWarning, DataError, ParameterError
+from ...core.estimate import Arrays, Mask
 from ...core.intake.columns import pick
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
@@ -69,7 +70,7 @@ class GoldSpans:
     """Known spans: one row per task, and a mask of the tasks that have gold."""
 
     rows: SpanRows
-    mask: npt.NDArray[np.bool_]
+    mask: Mask
 
     def only(self, tag: int) -> GoldSpans:
         """Return the spans of one tag, which becomes tag 0."""
@@ -180,7 +181,7 @@ class DecodedUnits:
 
     marginal: F8
     tag: I8
-    breaks: npt.NDArray[np.bool_]
+    breaks: Mask
 
 
 def estimate_of(units: Units, decoded: Sequence[DecodedUnits], tags: pl.Series, gold: GoldSpans | None) -> SpanEstimate:
@@ -310,7 +311,6 @@ def _texts(truth: Any) -> Any:
 # ----------------------------------------------------------------
 # The base class of the methods.
 
-Arrays = Mapping[str, npt.NDArray[Any]]
 # Prefix of the names of fitted arrays whose first axis is the worker.
 BY_WORKER = "worker_"
 
@@ -473,7 +473,7 @@ def estimated_answers(votes: Votes[Spans], result: Result) -> Spans:  # noqa: AR
     return Spans(estimate.rows, estimate.tags.cast(pl.String))
 
 
-def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[npt.NDArray[np.int64], Spans]:
+def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[I8, Spans]:
     """Return the codes of the gold tasks and their spans."""
     names, spans = span_truth(gold)
     task, is_gold = lookup(votes.tasks, names)
@@ -482,8 +482,6 @@ def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[npt.NDArray[np.int64],
 
 # ----------------------------------------------------------------
 # Spans as decisions: a span is correct if a gold span has the same ends and the same tag.
-
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:
@@ -593,7 +591,7 @@ def _fields(method: str) -> set[str]:
     return set(registry.get(method).__dataclass_fields__)
 
 
-def _with_average(name: str, value: npt.NDArray[Any], labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def _with_average(name: str, value: npt.NDArray[Any], labels: I8) -> npt.NDArray[Any]:
     """Append an average worker, weighted by the workers' numbers of answers."""
     if not name.startswith(BY_WORKER):
         return value

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...core.errors import ParameterError
+from ...core.estimate import Arrays
 from ...core.params import Count, NonNegative, Positive, Share
 from ...core.votes import Votes
 from .answers import Spans
@@ -15,7 +16,6 @@ from .fitting import (
     BY_WORKER,
     LONG,
     ROUNDS,
-    Arrays,
     DecodedUnits,
     LayerFit,
     SpanAggregator,

@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Estimate, Stored, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +28,10 @@ class TextEstimate(Estimate):
     vocabulary: ClassVar[str | None] = "texts"
     without_labels: ClassVar[str] = "empty text"
 
-    text: Annotated[I8, Stored("n", "amounts")]
-    sure: Annotated[F8, Stored("n", "skills")]
-    n_words: Annotated[I8, Stored("n", "amounts")]
-    word_sure: Annotated[F8, Stored("*", "skills")]
+    text: Annotated[I8, Axes("n", "amounts")]
+    sure: Annotated[F8, Axes("n", "skills")]
+    n_words: Annotated[I8, Axes("n", "amounts")]
+    word_sure: Annotated[F8, Axes("*", "skills")]
     texts: pl.Series
 
     def __post_init__(self) -> None:
@@ -57,7 +52,7 @@ class TextEstimate(Estimate):
     def _written(self) -> pl.Series:
         return self.texts.cast(pl.String).gather(self.text.tolist()).rename("output")
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns output, confidence and n_labels."""
         return {"output": self._written(), "confidence": self.sure, "n_labels": n_labels}
 
@@ -81,6 +76,6 @@ class TextWorkers(WorkerSummary):
         weight: Weight relative to the average worker.
     """
 
-    error: Annotated[F8, Stored("m", "skills")]
-    off: Annotated[F8, Stored("m", "skills")]
-    weight: Annotated[F8, Stored("m", "amounts")]
+    error: Annotated[F8, Axes("m", "skills")]
+    off: Annotated[F8, Axes("m", "skills")]
+    weight: Annotated[F8, Axes("m", "amounts")]

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
 from ...core.callback import Callback
 from ...core.errors import DataError
+from ...core.estimate import Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.result import Result, UnknownWorkers
@@ -320,8 +320,6 @@ def vote_on_words(work: PreparedTexts, weight: F8) -> TextAnswers:
 
 # ----------------------------------------------------------------
 # Decisions: a text is right where it has the words of the known text.
-
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:

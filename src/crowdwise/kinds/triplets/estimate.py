@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Estimate, Stored, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +29,12 @@ class TripletEstimate(Estimate):
     kind: ClassVar[str] = "triplets"
     vocabulary: ClassVar[str | None] = "items"
 
-    head: Annotated[I8, Stored("n", "amounts")]
-    left: Annotated[I8, Stored("n", "amounts")]
-    right: Annotated[I8, Stored("n", "amounts")]
-    left_closer: Annotated[F8, Stored("n", "skills")]
-    place: Annotated[F8, Stored("k*", "finite")]
-    answers: Annotated[F8, Stored("k", "amounts")]
+    head: Annotated[I8, Axes("n", "amounts")]
+    left: Annotated[I8, Axes("n", "amounts")]
+    right: Annotated[I8, Axes("n", "amounts")]
+    left_closer: Annotated[F8, Axes("n", "skills")]
+    place: Annotated[F8, Axes("k*", "finite")]
+    answers: Annotated[F8, Axes("k", "amounts")]
     items: pl.Series
 
     def check(self) -> None:
@@ -46,7 +42,7 @@ class TripletEstimate(Estimate):
         if len(self) and max(int(codes.max()) for codes in (self.head, self.left, self.right)) >= len(self.items):
             raise DataError("the saved result is damaged (a task has an unknown item)")
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns head, left, right, closer, p_left and n_labels."""
         sides = {name: self.items.gather(getattr(self, name)) for name in ("head", "left", "right")}
         closer = pl.Series(["right", "left"]).gather((self.left_closer > 0.5).astype(np.int64))
@@ -61,7 +57,7 @@ class TripletEstimate(Estimate):
         """Return the table of items for items.csv."""
         return {"items.csv": self.item_table()}
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table task, head, left, right, closer, with closer to fill in."""
         sides = {name: self.items.gather(getattr(self, name)[picked]) for name in ("head", "left", "right")}
         blank = pl.Series([None] * len(picked), dtype=pl.String)
@@ -103,9 +99,9 @@ class TripletWorkers(WorkerSummary):
         slope_high: Upper end of its 95 % interval.
     """
 
-    skill: Annotated[F8, Stored("m", "skills")]
-    skill_low: Annotated[F8, Stored("m", "skills")]
-    skill_high: Annotated[F8, Stored("m", "skills")]
-    slope: Annotated[F8, Stored("m", "finite")]
-    slope_low: Annotated[F8, Stored("m", "finite")]
-    slope_high: Annotated[F8, Stored("m", "finite")]
+    skill: Annotated[F8, Axes("m", "skills")]
+    skill_low: Annotated[F8, Axes("m", "skills")]
+    skill_high: Annotated[F8, Axes("m", "skills")]
+    slope: Annotated[F8, Axes("m", "finite")]
+    slope_low: Annotated[F8, Axes("m", "finite")]
+    slope_high: Annotated[F8, Axes("m", "finite")]

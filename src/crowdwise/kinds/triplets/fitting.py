@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
 from ...core.intake.frames import to_polars
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count, NonNegative
@@ -27,7 +28,6 @@ from .answers import SIDES, WORDS, Triplets, detect_columns, fill_columns, tripl
 from .estimate import TripletEstimate, TripletWorkers
 from .maths import Embedding, EmbeddingModel, TripletRows, choose_dimensions, closer, embed, right_share
 
-I8 = npt.NDArray[np.int64]
 # Weight of a gold triplet in the embedding, in answers.
 GOLD_WEIGHT = 5.0
 
@@ -103,8 +103,6 @@ def with_gold(rows: TripletRows, head: I8, left: I8, right: I8, side: npt.NDArra
 
 # ----------------------------------------------------------------
 # Base class of the methods: validation, the number of dimensions, workers, and the Result.
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +222,6 @@ def from_table(table: pl.DataFrame) -> Votes[Triplets]:
 # ----------------------------------------------------------------
 # Decisions: the closer item, which is right where it is the known one.
 
-Mask = npt.NDArray[np.bool_]
-
 
 def decisions() -> DecisionHooks:
     """Return the decisions that calibration works on."""
@@ -276,7 +272,7 @@ def infer(result: Result, votes: Votes[Triplets], unknown_workers: UnknownWorker
     return result.for_votes(votes, estimate_of(votes, place, model, weight), workers, extra=result.extra)
 
 
-def gold_answers(votes: Votes[Triplets], gold: Any) -> tuple[npt.NDArray[np.int64], Triplets]:
+def gold_answers(votes: Votes[Triplets], gold: Any) -> tuple[I8, Triplets]:
     """Return the codes of the gold tasks and their triplets as answers."""
     item_codes = items_of_tasks(votes)
     side = gold_sides(gold, votes.tasks, item_codes, votes.answers.items)
