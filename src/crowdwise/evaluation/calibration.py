@@ -175,13 +175,6 @@ def calibrate(result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any
     return checked(method, result, votes, gold)
 
 
-def wanted(method: Method, gold: Any, calibrate: bool | None) -> bool:
-    """Whether a fit with `gold` ends with calibration: as requested, else only for default methods."""
-    if gold is None or "gold" in registry.card(method.name).needs:
-        return False
-    return method.calibrates if calibrate is None else calibrate
-
-
 def _noted(result: Result, note: dict[str, Any]) -> Result:
     return replace(result, extra={**result.extra, KEY: note})
 

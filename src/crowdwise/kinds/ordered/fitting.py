@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.estimate import F8, I8
 from ...core.params import Count, NonNegative
 from ...em.kernels import Stats, Workspace
 from ...em.passes import Passes, run
@@ -29,7 +29,6 @@ from ..classes.methods.partitioned import (
 )
 from .maths import WorkerTypes, refine
 
-F8 = npt.NDArray[np.float64]
 # EM passes per round. The objective never decreases within a round.
 PASSES = 5
 # Rounds in which types and strengths are updated; later ones would only oscillate between neighbouring types.
@@ -65,10 +64,10 @@ class OrderedAggregator(Aggregator):
 class LevelCodes:
     """Recode classes as levels, 0 the lowest. `order` lists the class codes from the lowest to the highest."""
 
-    order: npt.NDArray[np.int64]
+    order: I8
 
     @property
-    def level(self) -> npt.NDArray[np.int64]:
+    def level(self) -> I8:
         """Level of each class code."""
         return np.argsort(self.order)
 
@@ -86,7 +85,7 @@ class ClassCodePredictor:
     """A predictor of levels whose posteriors are reordered to class codes."""
 
     predictor: Predictor
-    level: npt.NDArray[np.int64]
+    level: I8
 
     def __call__(self, space: Workspace) -> PartPosterior:
         """Posterior of the tasks of a part."""
@@ -102,7 +101,7 @@ def _label_counts(space: Workspace) -> F8:
 S = TypeVar("S", Solution, FitState)
 
 
-def _to_class_codes(solution: S, level: npt.NDArray[np.int64]) -> S:
+def _to_class_codes(solution: S, level: I8) -> S:
     """Reorder the class-indexed parts of a solution from levels to class codes."""
 
     def table(values: Any) -> Any:

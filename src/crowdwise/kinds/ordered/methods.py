@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import ParameterError
+from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Above, MethodName, MethodNames, NonNegative
 from ...em.kernels import Stats, Workspace, stats_of
@@ -23,7 +23,6 @@ from ..classes.methods.partitioned import FitState, Solution
 from .fitting import OrderedAggregator, RoundsAggregator
 from .maths import WorkerTypes
 
-F8 = npt.NDArray[np.float64]
 ABOVE = pl.Series("label", ["no", "yes"])
 
 

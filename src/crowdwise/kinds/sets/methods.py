@@ -11,6 +11,7 @@ import polars as pl
 
 from ...core.callback import Callback
 from ...core.errors import ParameterError
+from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.votes import Votes
@@ -23,7 +24,6 @@ from .answers import Sets
 from .fitting import SetAggregator, SetSolution
 from .maths import CrowdPrior, Pseudo, SetModel, SetRows
 
-F8 = npt.NDArray[np.float64]
 NO_YES = pl.Series("label", ["no", "yes"])
 
 
@@ -181,7 +181,15 @@ class JointSets(SetAggregator):
         extra = {"strength_hits": crowd.hits.strength, "strength_alarms": crowd.alarms.strength}
         extra |= {"shift_hits": crowd.hits.shift, "shift_alarms": crowd.alarms.shift}
         return SetSolution(
-            posterior, rates.rate, rates.hits, rates.alarms, np.array(trace), np.array(stage), passes, converged, extra
+            posterior,
+            rates.rate,
+            rates.hits,
+            rates.alarms,
+            trace=np.array(trace),
+            stage=np.array(stage),
+            n_iter=passes,
+            converged=converged,
+            extra=extra,
         )
 
 
@@ -239,8 +247,9 @@ class SetCoin(SetAggregator):
             if callback is not None:
                 callback(len(trace), objective)
         hits, alarms = (np.array(pseudo_counts) for pseudo_counts in model.full(rates))
-        stage = np.zeros(len(trace), dtype=np.int64)
-        return SetSolution(posterior, rates.rate, hits, alarms, np.array(trace), stage, len(trace), converged)
+        return SetSolution(
+            posterior, rates.rate, hits, alarms, trace=np.array(trace), n_iter=len(trace), converged=converged
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

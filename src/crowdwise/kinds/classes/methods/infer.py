@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ....core import method_registry as registry
 from ....core.errors import DataError, ParameterError
 from ....core.model import Model
 from ....core.order import order_by
-from ....core.result import Result
+from ....core.result import Result, UnknownWorkers
 from ....core.vocabulary import Codes, lookup, quote, widened
 from ....em.kernels import Workspace, e_step, transposed
 from ....em.rows import row_weights
@@ -126,31 +126,12 @@ def model_of(result: Result) -> ClassModel | None:
     return VoteWeights(result, weight, result.extra.get("vote_scale"), result.extra.get("vote_prior"))
 
 
-# ----------------------------------------------------------------
-# Workers who were not in the fit: refused, or treated as the average worker.
-
-Policy = Literal["error", "average"]
-
-
-def refuse_strangers(result: Result, workers: pl.Series, is_known: Mask, policy: Policy) -> None:
-    """Raise if some of these workers are unknown and the policy is not to treat them as the average worker."""
-    if policy not in ("error", "average"):
-        raise ParameterError(f"unknown_workers must be 'error' or 'average', got {policy!r}")
-    if policy == "average" or is_known.all():
-        return
-    unknown = workers.filter(~pl.Series(is_known))
-    raise DataError(
-        f"{len(unknown)} workers were not there when {result.method} was fitted: {quote(unknown)}; "
-        "pass unknown_workers='average' to treat them as the average worker"
-    )
-
-
 # Entries of `extra` that describe only the tasks or workers of the fit.
 _OF_THE_FIT = ("vote_weight", "classifier", "gold_check", "can_ship", "blind_confidence", "blind_same", "blind_right",
                "blind_label", "blind_hit", "blind_order")  # fmt: skip
 
 
-def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> Result:
+def infer(result: Result, annotations: Annotations, unknown_workers: UnknownWorkers) -> Result:
     """Estimate other annotations with the model of a result.
 
     Args:
@@ -162,7 +143,7 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> 
     is_known = np.zeros(len(workers), dtype=bool)
     is_known[np.arange(len(workers)) if result_codes is None else result_codes] = True
     at = np.arange(len(annotations.workers), dtype=np.int32) if annotation_codes is None else annotation_codes
-    refuse_strangers(result, annotations.workers, is_known[at], unknown_workers)
+    result.check_workers(annotations.workers, is_known[at], unknown_workers)
     votes = _recoded(annotations, result, workers, at)
     if result.model is None:
         raise ParameterError(f"{result.method} keeps no model that could estimate new tasks; fit it on them instead")

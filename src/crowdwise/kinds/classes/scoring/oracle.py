@@ -52,7 +52,8 @@ def oracle(
     space = Workspace.of(annotations, None if gold_labels is None else gold_labels.label)
     stats, _ = accumulate(space, transposed(table), prior)
     solution = Solution(space.memory.take(), prior, table, transposed(stats.counts))
-    return _Oracle(seed=seed)._result(annotations, gold_labels, solution)
+    method = _Oracle(seed=seed)
+    return method.result(annotations, method.output(annotations, gold_labels, solution, SolveOptions()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,7 +67,8 @@ def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
         last.posterior.mean(axis=0),
         extra={"model_weight": float(last.model_weights[0]), "worker_weight": last.worker_weight},
     )
-    return _Crowdlab()._result(annotations, None, solution)
+    method = _Crowdlab()
+    return method.result(annotations, method.output(annotations, None, solution, SolveOptions()))
 
 
 @dataclass(frozen=True, kw_only=True)
