@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..core.options import ReadOptions
-from .options import Json, Votes
+from .options import Json, Votes, option
 from .terminal import info, print_json, print_table
 from .vote_options import read_votes, reads_votes
 
@@ -23,9 +21,7 @@ def inspect(
     votes: Votes,
     read_options: ReadOptions = KEEP_REPEATS,
     json: Json = False,
-    classes: Annotated[
-        int, typer.Option("--classes", min=1, help="Number of classes to list.", rich_help_panel="Output")
-    ] = 20,
+    classes: Annotated[int, option("Output", "--classes", "Number of classes to list.", min=1)] = 20,
 ) -> None:
     """Describe a file of votes: format, columns, classes, overlap, dropped rows, and warnings."""
     reading = read_votes(votes, read_options)

@@ -5,44 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
 from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Votes
+from .options import Force, Gold, GoldColumns, Json, Seed, Votes, option
 from .terminal import clean, error_context, info, print_json, print_ledger, print_table
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 Families = Annotated[
-    Path | None,
-    typer.Option(
-        "--families",
-        help="Table worker,family of related judges.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
+    Path | None, option("Input", "--families", "Table worker,family of related judges.", metavar="FILE")
 ]
 Prices = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Budget",
         "--prices",
-        help="Table worker,price of a verdict; the row person holds the price of a person's label.",
+        "Table worker,price of a verdict; the row person holds the price of a person's label.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Budget",
     ),
 ]
 Covariates = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Input",
         "--covariates",
-        help="Table with one row per task of properties that should not matter, such as lengths, "
-        "groups, or the family that is judged.",
+        "Table with one row per task of properties that should not matter, such as lengths, groups, or the "
+        "family that is judged.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
     ),
 ]
 
@@ -57,30 +46,24 @@ def judges(
     covariates: Covariates = None,
     subjective: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Method",
             "--subjective",
-            help="Assume no single truth and score judges against the distribution of people's answers.",
-            rich_help_panel="Method",
+            "Assume no single truth and score judges against the distribution of people's answers.",
         ),
     ] = False,
     groups: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Method",
             "--groups",
-            help="With --subjective, compare raters by this column about the workers.",
+            "With --subjective, compare raters by this column about the workers.",
             metavar="COLUMN",
-            show_default=False,
-            rich_help_panel="Method",
         ),
     ] = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
-        ),
-    ] = None,
+    output: Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ from .terminal import console, print_json, print_table
 
 
 def show(
-    folder: Annotated[Path, typer.Argument(help="Folder written by aggregate.", metavar="DIR", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder written by aggregate.", metavar="DIR")],
     json: Json = False,
 ) -> None:
     """Show a saved result: summary, workers, and the least certain tasks."""

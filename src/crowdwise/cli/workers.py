@@ -9,7 +9,7 @@ import typer
 
 from ..core.options import ReadOptions
 from .fitted import FitRequest, load_or_fit
-from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, parse_level
+from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, option, parse_level
 from .sampling import SamplingOption
 from .terminal import clean, error_context, info, print_json, print_table
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
@@ -25,11 +25,7 @@ ENDS = 10
 def workers(
     votes: Annotated[
         str,
-        typer.Argument(
-            help="File of votes (as for aggregate), or a folder written by aggregate.",
-            metavar="VOTES|DIR",
-            show_default=False,
-        ),
+        typer.Argument(help="File of votes (as for aggregate), or a folder written by aggregate.", metavar="VOTES|DIR"),
     ],
     method: Method = None,
     param: Params = None,
@@ -40,22 +36,10 @@ def workers(
     level: Level = None,
     idle: Annotated[
         float | None,
-        typer.Option(
-            "--idle",
-            help="Pause in seconds that counts as a break; 600 by default.",
-            metavar="S",
-            min=0,
-            show_default=False,
-            rich_help_panel="Method",
-        ),
+        option("Method", "--idle", "Pause in seconds that counts as a break; 600 by default.", metavar="S", min=0),
     ] = None,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
-        ),
-    ] = None,
+    output: Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from ...core.errors import DataError, ParameterError
 from ...core.options import ReadOptions
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, option
 from ..terminal import error_context, info, print_json
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
 from .inputs import CERTIFICATE, DRAW, FitShare, GuaranteeInputs, VotesOrRun, gold_sampling, load_inputs
@@ -58,121 +58,86 @@ def accept(
     gold_columns: GoldColumns = None,
     error: Annotated[
         float | None,
-        typer.Option(
-            "--error",
-            help="Share of wrong labels to allow; by default that of the run, or .05.",
-            metavar="X",
-            show_default=False,
-            rich_help_panel="Guarantee",
+        option(
+            "Guarantee", "--error", "Share of wrong labels to allow; by default that of the run, or .05.", metavar="X"
         ),
     ] = None,
-    risk: Annotated[
-        float,
-        typer.Option("--risk", help="Probability that the guarantee fails.", metavar="X", rich_help_panel="Guarantee"),
-    ] = 0.1,
+    risk: Annotated[float, option("Guarantee", "--risk", "Probability that the guarantee fails.", metavar="X")] = 0.1,
     of: Annotated[
-        ErrorBase,
-        typer.Option(
-            "--of",
-            help="Whether the error is a share of the accepted tasks or of all tasks.",
-            rich_help_panel="Guarantee",
-        ),
+        ErrorBase, option("Guarantee", "--of", "Whether the error is a share of the accepted tasks or of all tasks.")
     ] = ErrorBase.accepted,
     guarantee: Annotated[
         Guarantee,
-        typer.Option(
+        option(
+            "Guarantee",
             "--guarantee",
-            help="Whether the guarantee holds with high probability, or (with --of all) in the mean only.",
-            rich_help_panel="Guarantee",
+            "Whether the guarantee holds with high probability, or (with --of all) in the mean only.",
         ),
     ] = Guarantee.high,
     per: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Guarantee",
             "--per",
-            help="Separate guarantee for each class, or for each group of a column about the tasks.",
+            "Separate guarantee for each class, or for each group of a column about the tasks.",
             metavar="class|COL",
-            show_default=False,
-            rich_help_panel="Guarantee",
         ),
     ] = None,
     looks: Annotated[
-        int,
-        typer.Option(
-            "--looks",
-            help="Number of times that growing gold will be examined.",
-            min=1,
-            metavar="N",
-            rich_help_panel="Guarantee",
-        ),
+        int, option("Guarantee", "--looks", "Number of times that growing gold will be examined.", min=1, metavar="N")
     ] = 1,
     fit_share: FitShare = None,
     draw: Annotated[
         int | None,
-        typer.Option(
-            "--draw",
-            help="Number of tasks to draw and record for people to label.",
-            min=1,
-            metavar="N",
-            show_default=False,
-            rich_help_panel="Gold and truth",
+        option(
+            "Gold and truth", "--draw", "Number of tasks to draw and record for people to label.", min=1, metavar="N"
         ),
     ] = None,
     design: Annotated[
         Design,
-        typer.Option(
+        option(
+            "Gold and truth",
             "--design",
-            help="How --draw draws: all tasks with equal chance, or unsure ones more often (for estimate only).",
-            rich_help_panel="Gold and truth",
+            "How --draw draws: all tasks with equal chance, or unsure ones more often (for estimate only).",
         ),
     ] = Design.random,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Print how many gold labels are needed.", rich_help_panel="Gold and truth")
-    ] = False,
+    plan: Annotated[bool, option("Gold and truth", "--plan", "Print how many gold labels are needed.")] = False,
     sets: Annotated[
-        bool,
-        typer.Option(
-            "--sets",
-            help="Write label sets that contain the truth, instead of accepted labels.",
-            rich_help_panel="Guarantee",
-        ),
+        bool, option("Guarantee", "--sets", "Write label sets that contain the truth, instead of accepted labels.")
     ] = False,
     then: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Budget",
             "--then",
-            help="Votes or run of a stronger judge to consult where the first is unsure; needs --prices.",
+            "Votes or run of a stronger judge to consult where the first is unsure; needs --prices.",
             metavar="VOTES|DIR",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     prices: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Budget",
             "--prices",
-            help="Prices: CHEAP,STRONG,PERSON with --then, or judge=X,person=Y with --plan.",
+            "Prices: CHEAP,STRONG,PERSON with --then, or judge=X,person=Y with --plan.",
             metavar="PRICES",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     surest: Annotated[
         Order,
-        typer.Option(
+        option(
+            "Guarantee",
             "--surest",
-            help="Ordering of the tasks from the surest on; auto uses places for adaptive and committee.",
-            rich_help_panel="Guarantee",
+            "Ordering of the tasks from the surest on; auto uses places for adaptive and committee.",
         ),
     ] = Order.auto,
     certificate: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Guarantee",
             "--certificate",
-            help="Earlier certificate to apply to this batch, if the batch resembles the certified one.",
+            "Earlier certificate to apply to this batch, if the batch resembles the certified one.",
             metavar="FILE",
-            show_default=False,
-            rich_help_panel="Guarantee",
         ),
     ] = None,
     method: Method = None,
@@ -180,14 +145,7 @@ def accept(
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder for the files; the run folder by default.",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
+        Path | None, option("Output", "-o, --output", "Folder for the files; the run folder by default.")
     ] = None,
     force: Force = False,
     json: Json = False,

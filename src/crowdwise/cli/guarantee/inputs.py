@@ -11,6 +11,7 @@ import typer
 from ...core.kind import KindHooks
 from ...core.options import ReadOptions
 from ..loading import add_classes, check_method_name, is_run, resolve_method
+from ..options import option
 from ..progress import iteration_progress
 from ..terminal import error_context, info, print_ledger
 from ..vote_options import read_votes
@@ -21,21 +22,15 @@ if TYPE_CHECKING:
 DRAW, CERTIFICATE, ESTIMATES = "draw.json", "certificate.json", "estimates.json"
 
 VotesOrRun = Annotated[
-    str,
-    typer.Argument(
-        help="File of votes (as for aggregate), or a folder written by aggregate.",
-        metavar="VOTES|DIR",
-        show_default=False,
-    ),
+    str, typer.Argument(help="File of votes (as for aggregate), or a folder written by aggregate.", metavar="VOTES|DIR")
 ]
 FitShare = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "Gold and truth",
         "--fit-share",
-        help="Share of the gold for fitting a method that needs gold; the rest measures its labels.",
+        "Share of the gold for fitting a method that needs gold; the rest measures its labels.",
         metavar="X",
-        show_default=False,
-        rich_help_panel="Gold and truth",
     ),
 ]
 

@@ -13,7 +13,7 @@ import typer
 
 from ...core.errors import MissingDependencyError
 from ..demo import load_digits
-from ..options import Seed
+from ..options import Seed, option
 from ..terminal import info
 
 if TYPE_CHECKING:
@@ -40,18 +40,9 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="New folder, or the folder of an earlier demo.", metavar="DIR")] = Path(
         "live-demo"
     ),
-    port: Annotated[
-        int, typer.Option("--port", help="Port to listen on.", min=1, max=65_535, rich_help_panel="Server")
-    ] = 8000,
+    port: Annotated[int, option("Server", "--port", "Port to listen on.", min=1, max=65_535)] = 8000,
     pace: Annotated[
-        float,
-        typer.Option(
-            "--pace",
-            help="Answers per second, of all annotators together.",
-            min=0.1,
-            max=1000,
-            rich_help_panel="Simulation",
-        ),
+        float, option("Simulation", "--pace", "Answers per second, of all annotators together.", min=0.1, max=1000)
     ] = 6.0,
     seed: Seed = 0,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 from ...core.errors import DataError, ParameterError
 from ...core.options import ReadOptions
 from ..fitted import FitRequest, load_or_fit
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, option
 from ..sampling import ErrorOption, SamplingOption
 from ..terminal import clean, error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
@@ -26,60 +26,36 @@ MAX_ROWS, MAX_NAMES = 20, 5
 def next_(
     votes: Annotated[
         str,
-        typer.Argument(
-            help="File of votes (as for aggregate), or a folder written by aggregate.",
-            metavar="VOTES|DIR",
-            show_default=False,
-        ),
+        typer.Argument(help="File of votes (as for aggregate), or a folder written by aggregate.", metavar="VOTES|DIR"),
     ],
     budget: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "Budget",
             "--budget",
-            help="Amount to spend, in votes or in the unit of --cost; by default all votes that are worth it.",
+            "Amount to spend, in votes or in the unit of --cost; by default all votes that are worth it.",
             metavar="X",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     workers: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Budget",
             "--workers",
-            help="Workers to assign, as comma-separated names or a table with a column worker; everybody by default.",
+            "Workers to assign, as comma-separated names or a table with a column worker; everybody by default.",
             metavar="NAMES|TABLE",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     cost: Annotated[
-        str | None,
-        typer.Option(
-            "--cost",
-            help="Cost of a vote: a number, or a table worker,cost.",
-            metavar="X|TABLE",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        str | None, option("Budget", "--cost", "Cost of a vote: a number, or a table worker,cost.", metavar="X|TABLE")
     ] = None,
     load: Annotated[
         int | None,
-        typer.Option(
-            "--load",
-            help="Maximum number of tasks per worker; three times an even share by default.",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        option("Budget", "--load", "Maximum number of tasks per worker; three times an even share by default."),
     ] = None,
     pairs: Annotated[
         str | None,
-        typer.Option(
-            "--pairs",
-            help="Table task,worker of the allowed assignments; all by default.",
-            metavar="TABLE",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        option("Budget", "--pairs", "Table task,worker of the allowed assignments; all by default.", metavar="TABLE"),
     ] = None,
     method: Method = None,
     param: Params = None,
@@ -90,15 +66,7 @@ def next_(
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="CSV file for the whole plan.",
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
+        Path | None, option("Output", "-o, --output", "CSV file for the whole plan.", metavar="FILE")
     ] = None,
     force: Force = False,
     json: Json = False,
