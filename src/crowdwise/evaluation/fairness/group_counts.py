@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import DataError
-from ..guarantee.gold import Gold
+from ..guarantee.gold import GoldSample
 from ..guarantee.verdicts import Verdicts
 from .maths import rising
 
@@ -26,23 +26,19 @@ class GroupCounts:
     verdicts: Verdicts
     group: I8
     names: list[Any]
-    gold: Gold | None
+    gold: GoldSample | None
     tasks: F8
     counts: F8 | None
 
 
-def count_groups(verdicts: Verdicts, groups: Any, gold: Gold | None) -> GroupCounts:
+def count_groups(verdicts: Verdicts, groups: Any, gold: GoldSample | None) -> GroupCounts:
     """Count by group; tasks without a verdict or a group are left out."""
     group, names = verdicts.groups(groups)
     inside = verdicts.has_verdict & (group < len(names))
     if len(names) < 2:
         raise DataError(f"fairness needs at least two groups of tasks; there is {'one' if names else 'none'}")
     if not inside.all():
-        new_code = np.cumsum(inside) - 1
-        if gold is not None:
-            in_cells = inside[gold.task]
-            moved = gold.take(in_cells)
-            gold = Gold(new_code[moved.task], moved.label, moved.value, moved.chance)
+        gold = None if gold is None else gold.within(inside)
         verdicts, group = verdicts.keep(inside), group[inside]
     k, g = len(verdicts.classes), len(names)
     tasks = np.zeros((g, k))

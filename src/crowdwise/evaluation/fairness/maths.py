@@ -194,14 +194,14 @@ def rater_p(total: F8, n: F8, group: I8, rng: np.random.Generator, draws: int = 
 Target = Literal["parity", "opportunity", "odds"]
 
 
-class Shares(NamedTuple):
+class LabelShares(NamedTuple):
     """x[cell, class] and the expected share of right labels."""
 
     x: F8
     accuracy: float
 
 
-def fair_labels(size: F8, p: F8, group: I8, target: Target, within: float) -> Shares:
+def fair_labels(size: F8, p: F8, group: I8, target: Target, within: float) -> LabelShares:
     """Return the best labels under the constraint, which can always be met by giving all tasks one label."""
     from scipy import optimize
     from scipy.sparse import coo_array, csr_array, eye_array, hstack, kron
@@ -238,7 +238,7 @@ def fair_labels(size: F8, p: F8, group: I8, target: Target, within: float) -> Sh
     programme: Any = optimize.linprog  # its types know no sparse arrays
     solution = programme(goal, A_ub=bound, b_ub=limits, A_eq=sums, b_eq=np.ones(cells), bounds=(0, 1), method="highs")
     x = np.clip(solution.x[: cells * k].reshape(cells, k), 0, 1)
-    return Shares(x / x.sum(axis=1, keepdims=True), float(-solution.fun))
+    return LabelShares(x / x.sum(axis=1, keepdims=True), float(-solution.fun))
 
 
 def _kinds(target: Target) -> tuple[str, ...]:

@@ -12,8 +12,11 @@ import numpy.typing as npt
 
 from ...core.errors import DataError
 from ...stats.sampled import holm, rank_sum_of_counts, shares_differ
+from .sequential import SequentialTest, upper
 from .verdicts import Verdicts
 
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
 FORMAT = 1
 BINS = 200
 LEVEL = 0.01
@@ -35,6 +38,14 @@ class LadderStep:
     wrong: int
     p: float
     bound: float
+
+
+def ladder_steps(threshold: F8, size: I8, m: I8, e: I8, test: SequentialTest, risk: float) -> list[LadderStep]:
+    """Return the steps of a ladder with the p-values of a test and an upper bound of the error."""
+    return [
+        LadderStep(float(t), int(s), int(a), int(b), float(p), float(u))
+        for t, s, a, b, p, u in zip(threshold, size, m, e, test.p, upper(e, m, risk), strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -164,7 +175,7 @@ def batch_of(verdicts: Verdicts) -> dict[str, list[float]]:
     }
 
 
-def binned(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def binned(values: F8, edges: F8) -> I8:
     """Counts below, at and between the edges; a value equal to an edge has a bin of its own."""
     rising = np.sort(values)
     cuts = np.stack([np.searchsorted(rising, edges, side=side) for side in ("left", "right")], axis=1).ravel()
