@@ -10,7 +10,7 @@ from ..core.options import ReadOptions
 from .loading import load
 from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes, option
 from .progress import count_progress
-from .terminal import error_context, info, print_json, print_ledger, print_table
+from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, read_known_labels, reads_votes
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def compare(
     if json:
         print_json(comparison.to_dict(disputed))
         return
-    for table in comparison.tables(disputed, annotations):
-        print_table(table.title, table.header, table.rows, stderr=False)
+    print_blocks(comparison.tables(disputed, annotations))
     info(comparison.legend())
     if comparison.n_gold_left_out:
         info(f"{comparison.n_gold_left_out:,} tasks in the truth were gold in the fits and are not scored")

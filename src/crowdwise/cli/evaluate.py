@@ -10,7 +10,7 @@ import typer
 from ..core.errors import ParameterError
 from ..core.options import ReadOptions
 from .options import Json, Truth, TruthColumns, option
-from .terminal import error_context, info, print_json, print_table
+from .terminal import error_context, info, print_blocks, print_json, print_table
 from .vote_options import Missing, Order, parse_order, read_known_labels
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def evaluate(
     truth_columns: TruthColumns = None,
     columns: Annotated[
         str | None,
-        option("Input", "--columns", "Column names of a LABELS table, as task=NAME,label=NAME.", metavar="PAIRS"),
+        option("Input", "--columns", "Column names of a LABELS table, as task=A,label=B.", metavar="PAIRS"),
     ] = None,
     missing: Missing = None,
     order: Order = None,
@@ -62,8 +62,7 @@ def evaluate(
         print_json(scores.to_dict())
         return
     print_table("", ["", f"of {scores.n:,} tasks", "95 % interval"], scores.rows(), stderr=False)
-    for table in scores.tables():
-        print_table(table.title, table.header, table.rows, stderr=False)
+    print_blocks(scores.tables())
     if scores.n_gold_left_out:
         run = "fit" if labels.is_dir() else "run of this table"
         info(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")

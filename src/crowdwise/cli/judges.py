@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
 from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Votes, option
-from .terminal import clean, error_context, info, print_json, print_ledger, print_table
+from .options import Force, Gold, GoldColumns, Json, Seed, TablesFolder, Votes, option
+from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 Families = Annotated[
@@ -63,11 +63,11 @@ def judges(
     ] = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
-    output: Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")] = None,
+    output: TablesFolder = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Measure how accurate, how dependent and how biased judges are, and which are worth their price.
+    """Measure the accuracy, dependence, bias and value for money of judges.
 
     Most of this needs --gold with people's labels of 30 or more tasks. Repeats, prompts and orders of one judge
     (columns repeat, prompt, order) count as one judge.
@@ -98,15 +98,7 @@ def judges(
     if json:
         print_json(study_output.to_dict(study))
         return
-    _print_blocks(study_output.blocks(study), output)
-
-
-def _print_blocks(blocks: Any, output: Path | None) -> None:
-    for block in blocks:
-        if isinstance(block, str):
-            info(clean(block))
-        else:
-            print_table(block.title, block.header, block.rows, stderr=False)
+    print_blocks(study_output.blocks(study))
     if output is not None:
         info(f"written to {output}")
 
@@ -121,7 +113,9 @@ def _subjective(annotations: Any, groups: str | None, seed: int, output: Path | 
     if json:
         print_json(scores.to_dict())
         return
-    _print_blocks(scores.blocks(), output)
+    print_blocks(scores.blocks())
+    if output is not None:
+        info(f"written to {output}")
 
 
 def _read(path: Path | None) -> Any:

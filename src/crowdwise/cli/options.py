@@ -44,9 +44,16 @@ Votes = Annotated[
         metavar="VOTES",
     ),
 ]
+VotesOrRun = Annotated[
+    str,
+    typer.Argument(
+        help="File of votes (as for aggregate), or a folder written by aggregate or train.", metavar="VOTES|DIR"
+    ),
+]
 Seed = Annotated[int, option("Method", "--seed", "Seed for ties and random restarts.", metavar="N", min=0)]
 Force = Annotated[bool, option("Output", "--force", "Overwrite existing files.")]
 Json = Annotated[bool, option("Output", "--json", "Print JSON on standard output.")]
+TablesFolder = Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")]
 Truth = Annotated[
     Path | None,
     option("Gold and truth", "--truth", "Table of true labels, with the columns task and label.", metavar="FILE"),
@@ -65,7 +72,7 @@ GoldColumns = Annotated[
     option(
         "Gold and truth",
         "--gold-columns",
-        "Column names of the --gold table, as task=NAME,label=NAME.",
+        "Column names of the --gold table, as task=A,label=B.",
         metavar="PAIRS",
     ),
 ]
@@ -74,7 +81,7 @@ TruthColumns = Annotated[
     option(
         "Gold and truth",
         "--truth-columns",
-        "Column names of the --truth table, as task=NAME,label=NAME.",
+        "Column names of the --truth table, as task=A,label=B.",
         metavar="PAIRS",
     ),
 ]

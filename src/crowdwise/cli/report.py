@@ -6,12 +6,23 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..core.options import ReadOptions
 from .fitted import FitRequest, load_or_fit
 from .loading import is_run
-from .options import Force, Gold, GoldColumns, Level, Method, Params, Seed, Truth, TruthColumns, option, parse_level
+from .options import (
+    Force,
+    Gold,
+    GoldColumns,
+    Level,
+    Method,
+    Params,
+    Seed,
+    Truth,
+    TruthColumns,
+    VotesOrRun,
+    option,
+    parse_level,
+)
 from .sampling import CheckOption, ErrorOption, SamplingOption, refuse_check_overwrite, write_check
 from .terminal import error_context, info
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
@@ -19,12 +30,7 @@ from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 @reads_votes
 def report(
-    votes: Annotated[
-        str,
-        typer.Argument(
-            help="File of votes (as for aggregate), or a folder written by aggregate or train.", metavar="VOTES|DIR"
-        ),
-    ],
+    votes: VotesOrRun,
     method: Method = None,
     param: Params = None,
     gold: Gold = None,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...core.errors import ParameterError
 from ...core.options import ReadOptions
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, option
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, TablesFolder, VotesOrRun, option
 from ..terminal import error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
-from .inputs import VotesOrRun, load_inputs, recorded_draw
+from .inputs import load_inputs, recorded_draw
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +69,7 @@ def fairness(
     param: Params = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
-    output: Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")] = None,
+    output: TablesFolder = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -91,7 +91,7 @@ def fairness(
             inputs.result, votes=inputs.votes, gold=inputs.gold, groups=read_groups(groups, group, "task"),
             worker_groups=None if worker_groups is None else read_groups(worker_groups, worker_group, "worker"),
             target=None if target is None else target.value, within=within, level=level,
-            sampling=recorded_draw(votes) or "random", seed=seed,
+            sampling=recorded_draw(inputs) or "random", seed=seed,
         )  # fmt: skip
     if output is not None:
         write_tables(output, study.files(), force=force)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import MissingDependencyError
 from ..demo import load_digits
 from ..options import Seed, option
 from ..terminal import info
+from .inputs import needs_packages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,13 +47,9 @@ def demo(
     seed: Seed = 0,
 ) -> None:
     """Serve a project of handwritten digits that simulated annotators label through the API."""
-    try:
+    with needs_packages("the demo needs", "serve,sklearn"):
         from ...server.project import Project
         from ...server.run import run
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"the demo needs more packages ({error}): pip install 'crowdwise[serve,sklearn]'"
-        ) from error
     truth, pictures = _digits(seed)
     if not (folder / "project.json").exists():
         _make(folder, truth, pictures)

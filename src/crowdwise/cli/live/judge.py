@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, ParameterError
+from ...core.errors import ParameterError
 from ..options import Force, Json, option
 from ..progress import count_progress
 from ..renamed import check_project_kind
 from ..terminal import clean, info, print_json
+from .inputs import read_text, split_names
 
 if TYPE_CHECKING:
     from ...client.judging.judge import Judge
@@ -108,12 +109,12 @@ def judge(
         settings = {"temperature": temperature, "max_tokens": max_tokens}
         return ModelJudge(endpoint, model, brief, Prices(price_in, price_out), settings, swap, flip, load_image)
 
-    template = "" if prompt is None else _text(prompt)
+    template = read_text(prompt)
     limits = {"limit": limit, "parallel": parallel}
     if "://" in target:
         tally = _live(target, token, build_judge, template, output, force, wait, limits)
     else:
-        task_settings = question, kind, _names(classes), "" if guidelines is None else _text(guidelines)
+        task_settings = question, kind, split_names(classes), read_text(guidelines)
         tally = _file(target, task_column, build_judge, template, task_settings, output, force, limits)
     _print_summary(tally, model, json)
 
@@ -193,10 +194,6 @@ def _print_summary(tally: Tally, model: str, as_json: bool) -> None:
         info(f"no verdict on {n:,}: {clean(reason)}")
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
 def _per_second(text: str | None) -> float:
     """Convert 2, 2/s, 30/min or 100/h to requests per second; 0 for no limit."""
     if text is None:
@@ -210,11 +207,3 @@ def _per_second(text: str | None) -> float:
     if per is None or not 0 < rate < 1e6:
         raise ParameterError(f"--rate {text!r}: write it like 2/s or 30/min")
     return rate / per
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise DataError(f"{path}: cannot be read ({why})") from None

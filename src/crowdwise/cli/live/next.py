@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...core.errors import DataError, ParameterError
 from ...core.options import ReadOptions
 from ..fitted import FitRequest, load_or_fit
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, option
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, VotesOrRun, option
 from ..sampling import ErrorOption, SamplingOption
 from ..terminal import clean, error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
+from .inputs import read_columns, split_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,10 +23,7 @@ MAX_ROWS, MAX_NAMES = 20, 5
 
 @reads_votes
 def next_(
-    votes: Annotated[
-        str,
-        typer.Argument(help="File of votes (as for aggregate), or a folder written by aggregate.", metavar="VOTES|DIR"),
-    ],
+    votes: VotesOrRun,
     budget: Annotated[
         float | None,
         option(
@@ -84,7 +80,7 @@ def next_(
         raise DataError(f"{output} exists; choose another file, or use --force")
     prices = _cost(cost)
     names = None if workers is None else _names(workers)
-    allowed_pairs = None if pairs is None else _table(pairs, ("task", "worker"))
+    allowed_pairs = None if pairs is None else read_columns(pairs, ("task", "worker"))
     fitted = load_or_fit(votes, FitRequest(method, param, (gold, gold_columns), read_options, seed, sampling, error))
     options = {"workers": names, "cost": prices, "load": load, "pairs": allowed_pairs, "error": error_of(fitted.result)}
     with error_context(votes, gold):
@@ -126,7 +122,7 @@ def _cost(text: str | None) -> float | dict[Any, float]:
     try:
         return float(text)
     except ValueError:
-        table = _table(text, ("worker", "cost"))
+        table = read_columns(text, ("worker", "cost"))
     out = {}
     for name, price in table.iter_rows():
         try:
@@ -139,18 +135,8 @@ def _cost(text: str | None) -> float | dict[Any, float]:
 def _names(text: str) -> list[Any]:
     """Parse --workers: comma-separated names, or a table with a column worker."""
     if Path(text).is_file():
-        return _table(text, ("worker",))["worker"].to_list()
-    names = [name.strip() for name in text.split(",") if name.strip()]
+        return read_columns(text, ("worker",))["worker"].to_list()
+    names = split_names(text)
     if not names:
         raise ParameterError("--workers holds no name; give comma-separated names, or a table with a column worker")
-    return names
-
-
-def _table(path: str, columns: tuple[str, ...]) -> pl.DataFrame:
-    from ...io.tables import open_table
-
-    table = open_table(path)
-    for name in columns:
-        if name not in table.header:
-            raise DataError(f"{path}: there is no column {name}; it has {', '.join(table.header)}")
-    return table.read(list(columns))
+    return list(names)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, MissingDependencyError, ParameterError
-from ..options import option
+from ...core.errors import DataError, ParameterError
+from ..options import Force, Json, option
 from ..renamed import check_project_kind
 from ..terminal import info, print_json, print_table
 from .demo import demo
+from .inputs import needs_packages, read_text, split_names
 from .simulate import simulate
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ project = typer.Typer(
 )
 project.command("simulate")(simulate)
 project.command("demo")(demo)
+Gold = Annotated[
+    Path | None,
+    option("Input", "--gold", "Table of known labels, with the columns task and label.", metavar="FILE"),
+]
 Dir = Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR")]
 
 
@@ -49,10 +54,7 @@ def create(
         Path | None,
         option("Input", "--tasks", "File or folder of tasks, as for project import.", metavar="FILE|FOLDER"),
     ] = None,
-    gold: Annotated[
-        Path | None,
-        option("Input", "--gold", "Table of known labels, with the columns task and label.", metavar="FILE"),
-    ] = None,
+    gold: Gold = None,
     target: Annotated[float, option("Budget", "--target", "Confidence at which a task is complete.")] = 0.95,
     cap: Annotated[int, option("Budget", "--cap", "Maximum number of answers per task.")] = 7,
     budget: Annotated[
@@ -81,10 +83,10 @@ def create(
     """Create a project in a new folder and print the admin token, which is shown only once."""
     server = _server()
     check_project_kind(kind)
-    settings: dict[str, Any] = {"kind": kind, "classes": tuple(c.strip() for c in classes.split(",") if c.strip())}
+    settings: dict[str, Any] = {"kind": kind, "classes": split_names(classes)}
     settings |= {"target": target, "cap": cap, "budget": budget, "policy": policy, **_settings(setting or [])}
     if guidelines is not None:
-        settings["guidelines"] = _text(guidelines)
+        settings["guidelines"] = read_text(guidelines)
     config = _server_call(lambda: server.Config.of({"question": question} | settings))
     token = server.create(folder, config, name=name, database=database)
     if tasks is not None or gold is not None:
@@ -101,10 +103,7 @@ def import_(
         Path | None,
         typer.Argument(help="Table of tasks with a column id, or a folder of images.", metavar="FILE|FOLDER"),
     ] = None,
-    gold: Annotated[
-        Path | None,
-        option("Input", "--gold", "Table of known labels, with the columns task and label.", metavar="FILE"),
-    ] = None,
+    gold: Gold = None,
     random_gold: Annotated[
         bool, option("Input", "--random-gold", "The --gold tasks were drawn at random from the labelled ones.")
     ] = False,
@@ -122,7 +121,7 @@ def export(
     folder: Dir,
     output: Annotated[Path, option("Output", "-o, --output", "Folder for the files.", metavar="OUT")],
     format: Annotated[str, option("Output", "--format", "Format of the files: csv, jsonl or parquet.")] = "csv",
-    force: Annotated[bool, option("Output", "--force", "Overwrite existing files.")] = False,
+    force: Force = False,
 ) -> None:
     """Export events, labels, workers and votes; crowdwise aggregate reads OUT/votes.csv."""
     server = _server()
@@ -160,7 +159,7 @@ def tokens(
         bool, option("Server", "--new", "Make a token that belongs to no worker (read, check or admin).")
     ] = False,
     revoke: Annotated[str | None, option("Server", "--revoke", "Id of the token to revoke.")] = None,
-    json: Annotated[bool, option("Output", "--json", "Print JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """List the tokens, make one (--worker or --new), or revoke one."""
     server = _server()
@@ -190,12 +189,8 @@ def invite(
 
 
 def _server() -> Any:
-    try:
+    with needs_packages("projects need"):
         from ...server import offline
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"projects need more packages ({error}): pip install 'crowdwise[serve]'"
-        ) from error
     return offline
 
 
@@ -246,10 +241,3 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
         except ValueError:
             out[name.strip()] = value
     return out
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read ({error})") from error

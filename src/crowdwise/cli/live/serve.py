@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 import typer
 
-from ...core.errors import MissingDependencyError, ParameterError
+from ...core.errors import ParameterError
 from ..options import option
 from ..terminal import info
+from .inputs import needs_packages
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -44,11 +45,9 @@ def serve(
         raise ParameterError(f"--insecure-local works with 127.0.0.1 only, not with --host {host}; use tokens")
     if public_url and not is_public(public_url):
         raise ParameterError(f"--public-url is an address such as https://label.example.org, got {public_url[:80]!r}")
-    try:
+    with needs_packages("serve needs"):
         from ...server.api.connection import Limits
         from ...server.run import run
-    except ImportError as error:
-        raise MissingDependencyError(f"serve needs more packages ({error}): pip install 'crowdwise[serve]'") from error
 
     def on_start(url: str) -> None:
         info(f"serving {project} at {url} (stop with Ctrl-C)")

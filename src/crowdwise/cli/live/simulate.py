@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, MissingDependencyError, ParameterError
+from ...core.errors import DataError, ParameterError
 from ..options import Json, Seed, option
 from ..progress import count_progress
 from ..terminal import clean, info, print_json, print_table
+from .inputs import needs_packages, read_columns
 
 Where = Annotated[
     str,
@@ -77,13 +78,10 @@ def _compare(
     seed: int,
     json: bool,
 ) -> None:
-    try:
+    with needs_packages("this needs"):
         from ...server.project import Project
         from ...server.simulated_clients import compare
         from ...server.simulated_clients.crowd import plant
-    except ImportError as error:
-        raise MissingDependencyError(f"this needs more packages ({error}): pip install 'crowdwise[serve]'") from error
-
     with Project(folder) as opened:
         config, names = opened.queue.live.config, list(opened.queue.live.crowd.tasks)[:n]
     if not config.sure:
@@ -103,7 +101,7 @@ def _compare(
     rows = [
         [
             outcome.policy,
-            _whole(outcome.needed),
+            "never" if outcome.needed is None else f"{outcome.needed:,}",
             f"{outcome.needed / fixed:.2f}" if fixed and outcome.needed else "",
             f"{outcome.answers:,}",
             f"{outcome.accuracy:.1%}",
@@ -122,10 +120,6 @@ def _compare(
         "ended because",
     ]
     print_table(f"{len(names):,} tasks, {len(simulated.workers)} simulated workers", header, rows, stderr=False)
-
-
-def _whole(n: int | None) -> str:
-    return "never" if n is None else f"{n:,}"
 
 
 def _running(
@@ -152,13 +146,9 @@ def _running(
             clients.append(Project(url, reply["token"]))
         with count_progress("simulating") as show:
             n, why = drive(
-                clients,
-                simulated,
-                answers=answers,
-                pace=pace,
-                seed=seed,
+                clients, simulated, answers=answers, pace=pace, seed=seed,
                 progress=lambda k: bool(show(k, answers or k, "work")),
-            )
+            )  # fmt: skip
         labels = {row["id"]: row["live"]["label"] for row in lead.tasks() if row["answers"] and row["live"]}
         right = simulated.right(labels)
     if json:
@@ -168,11 +158,5 @@ def _running(
 
 
 def _truth(path: Path) -> dict[str, str]:
-    from ...io.tables import open_table
-
-    table = open_table(path)
-    lacking = [name for name in ("task", "label") if name not in table.header]
-    if lacking:
-        raise DataError(f"{path.name} has no column {lacking[0]!r}; a table task,label is needed")
-    frame = table.read(["task", "label"])
+    frame = read_columns(path, ("task", "label"))
     return dict(zip(frame["task"].to_list(), frame["label"].to_list(), strict=True))
