@@ -70,8 +70,33 @@ class GroupTest:
 class Certificate:
     """What `accept` guarantees. `save` and `load` store it as JSON; `drift` tests whether it covers another batch.
 
-    `surest` is the order in which tasks were accepted; for an order by percentiles ("places"), `scales` hold the
-    percentile scale of each confidence.
+    Attributes:
+        promise: The guarantee as a sentence.
+        error: Highest share of wrong labels.
+        risk: Probability with which the guarantee may fail.
+        of: Whether the error is a share of the "accepted" or of "all" tasks.
+        guarantee: Whether it holds with "high" probability or in the "mean".
+        per: "class" or the name of the groups that each have the guarantee; None for all tasks together.
+        n_tasks: Number of tasks.
+        n_accepted: Number of tasks accepted without review.
+        n_gold: Number of gold labels that were tested.
+        parts: Test of each class or group.
+        sampling: How the gold was drawn.
+        looks: Planned number of tests while gold is added.
+        look: Number of this test.
+        method: Method or judge that labelled the tasks.
+        judges: Names, versions and families of the workers.
+        gold_hash: Hash of the gold tasks.
+        task_hash: Hash of all tasks.
+        made: Date.
+        version: Version of crowdwise.
+        classes: Names of the classes.
+        batch: Counts of verdicts and confidences, to compare other batches with.
+        checks: p-values of the tests that gold and other tasks are alike, or that a batch is covered.
+        notes: Notes for the reader.
+        voids: What makes the certificate void.
+        surest: Order in which tasks were accepted: "confidence" or "places" (percentiles).
+        scales: Percentile scale of each confidence, for the order "places".
     """
 
     promise: str

@@ -111,10 +111,23 @@ class Annotations(Votes[Classes]):
         missing: Sequence[Any] = (),
         order: Sequence[Any] | None = None,
     ) -> Annotations:
-        """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention.
+        """Create annotations from three columns of equal length.
 
-        Values in `missing` stand for nothing, as None does. `order` names the classes from the lowest to the highest,
-        where they have an order.
+        Args:
+            task: Task of each row.
+            worker: Worker of each row.
+            label: Label of each row.
+            weight: Weight of each row.
+            time: Time of each row.
+            duration: Seconds spent on each row.
+            confidence: Confidence stated by the worker, 0 to 1.
+            tasks: All tasks, if there are some without rows.
+            workers: All workers, if there are some without rows.
+            classes: All classes, if some do not occur.
+            duplicates: What to do when a worker gave a task different labels: "error", "first", "last" or "keep".
+            unknown_classes: What to do with labels outside `classes`: "error" or "drop".
+            missing: Labels that stand for a missing one, as None does.
+            order: Classes from the lowest to the highest, if they are ordered.
         """
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
@@ -133,7 +146,16 @@ class Annotations(Votes[Classes]):
         unknown_classes: UnknownClasses = "error",
         missing: Sequence[Any] = (),
     ) -> Annotations:
-        """From a table of pandas, polars, pyarrow, duckdb, or anything else that exports an Arrow stream."""
+        """Create annotations from a table of pandas, polars, pyarrow, duckdb, or any exporter of Arrow streams.
+
+        Args:
+            frame: The table.
+            columns: Our column names (task, worker, label, time, ...) mapped to those of the table, if they differ.
+            classes: As for `from_arrays`.
+            duplicates: As for `from_arrays`.
+            unknown_classes: As for `from_arrays`.
+            missing: As for `from_arrays`.
+        """
         table, notes = pick(to_polars(frame), columns, "the frame", missing)
         coder = partial(ClassCoder, classes=classes, unknown_classes=unknown_classes)
         return cls._of(encode(table, coder, duplicates=duplicates, notes=notes, missing=missing))
@@ -142,9 +164,14 @@ class Annotations(Votes[Classes]):
     def from_matrix(
         cls, matrix: Any, *, tasks: Any = None, workers: Any = None, classes: Any = None, missing: Any = None
     ) -> Annotations:
-        """From a wide table, one row a task and one column a worker; None, NaN and `missing` are empty cells.
+        """Create annotations from a wide table with one row per task and one column per worker.
 
-        `missing` is a value or a list of values.
+        Args:
+            matrix: Labels; None and NaN are empty cells.
+            tasks: Names of the rows.
+            workers: Names of the columns.
+            classes: All classes, if some do not occur.
+            missing: Value, or list of values, of further empty cells.
         """
         task, worker, label, all_tasks, all_workers, notes = melt(matrix, tasks, workers, missing)
         columns = {"task": task, "worker": worker, "label": label}

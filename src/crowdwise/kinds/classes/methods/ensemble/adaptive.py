@@ -83,7 +83,14 @@ MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(PartitionedAggregator):
-    """`copies` looks for groups of workers who repeat each other's labels and lets each group count once per task.
+    """The default method for classes: weighs a robust average of methods and model-based posteriors.
+
+    The weight is the probability that the errors of different workers are independent given the class. Fails where a
+    crowd fits the model well and its workers err alike, which no test without truth shows.
+
+    Args:
+        seed: Seed of the methods that are averaged.
+        copies: Whether to look for groups of workers who repeat each other's labels; each group counts as one vote.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
