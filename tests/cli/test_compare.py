@@ -172,9 +172,9 @@ def test_gold_is_not_scored_in_a_table_that_lies_with_its_run(works, fails, file
 
 
 def test_progress_goes_to_stderr(works, files, monkeypatch):
-    from crowdwise.cli import terminal as talk
+    from crowdwise.cli import progress
 
-    monkeypatch.setattr(talk, "SELDOM", 0.0)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
     out, err = works("compare", files / "votes.csv", *FEW, "--json")
     assert "compare: 0 of 2 done, at majority_vote" in err
     assert "compare: 1 of 2 done, at dawid_skene" in err

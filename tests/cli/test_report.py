@@ -73,7 +73,7 @@ def test_a_damaged_ledger_is_said(crowdwise_cli, folder, tmp_path):
 def test_refusals(crowdwise_cli, folder, tmp_path):
     for arguments, said in (
         ((folder / "votes.csv", "-o", tmp_path), "is a folder"),
-        ((tmp_path, "-o", tmp_path / "x.html"), "is no saved result"),
+        ((tmp_path, "-o", tmp_path / "x.html"), "is not a saved result"),
         ((folder / "nowhere.csv", "-o", tmp_path / "x.html"), "no such file"),
         ((folder / "votes.csv", "-m", "nothing", "-o", tmp_path / "x.html"), "nothing"),
     ):

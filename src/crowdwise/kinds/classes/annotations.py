@@ -113,8 +113,21 @@ class Annotations(Votes[Classes]):
     ) -> Annotations:
         """Create annotations from three columns of equal length.
 
-        `tasks`, `workers` and `classes` may include names that are not in the rows. Values in `missing` are missing
-        values like None. `order` lists the classes from the lowest to the highest, if they have an order.
+        Args:
+            task: Task of each row.
+            worker: Worker of each row.
+            label: Label of each row.
+            weight: Weight of each row.
+            time: Time of each row.
+            duration: Seconds spent on each row.
+            confidence: Confidence stated by the worker, 0 to 1.
+            tasks: All tasks, if there are some without rows.
+            workers: All workers, if there are some without rows.
+            classes: All classes, if some do not occur.
+            duplicates: What to do when a worker gave a task different labels: "error", "first", "last" or "keep".
+            unknown_classes: What to do with labels outside `classes`: "error" or "drop".
+            missing: Labels that stand for a missing one, as None does.
+            order: Classes from the lowest to the highest, if they are ordered.
         """
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
@@ -133,7 +146,16 @@ class Annotations(Votes[Classes]):
         unknown_classes: UnknownClasses = "error",
         missing: Sequence[Any] = (),
     ) -> Annotations:
-        """Create annotations from a table of pandas, polars, pyarrow, duckdb, or any object with an Arrow stream."""
+        """Create annotations from a table of pandas, polars, pyarrow, duckdb, or any exporter of Arrow streams.
+
+        Args:
+            frame: The table.
+            columns: The names task, worker, label, time, ... mapped to those of the table, if they differ.
+            classes: As for `from_arrays`.
+            duplicates: As for `from_arrays`.
+            unknown_classes: As for `from_arrays`.
+            missing: As for `from_arrays`.
+        """
         table, notes = pick(to_polars(frame), columns, "the frame", missing)
         coder = partial(ClassCoder, classes=classes, unknown_classes=unknown_classes)
         return cls._of(encode(table, coder, duplicates=duplicates, notes=notes, missing=missing))
@@ -142,9 +164,14 @@ class Annotations(Votes[Classes]):
     def from_matrix(
         cls, matrix: Any, *, tasks: Any = None, workers: Any = None, classes: Any = None, missing: Any = None
     ) -> Annotations:
-        """Create annotations from a matrix [task, worker] of labels.
+        """Create annotations from a wide table with one row per task and one column per worker.
 
-        None, NaN and `missing`, a value or a list of values, are empty cells.
+        Args:
+            matrix: Labels; None and NaN are empty cells.
+            tasks: Names of the rows.
+            workers: Names of the columns.
+            classes: All classes, if some do not occur.
+            missing: Value, or list of values, of further empty cells.
         """
         task, worker, label, all_tasks, all_workers, notes = melt(matrix, tasks, workers, missing)
         columns = {"task": task, "worker": worker, "label": label}

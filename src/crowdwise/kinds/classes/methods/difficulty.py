@@ -44,7 +44,13 @@ class GLAD(PartitionedAggregator):
     maximised directly, by L-BFGS. A negative ability is that of an adversary. Fails with class-biased workers, and
     with few labels per task a difficulty is mostly its prior.
 
-    `prior_ability` and `prior_easiness` are the means of the priors, `prior_sd` (> 0) their common standard deviation.
+    Args:
+        seed: Not used; the fit is deterministic.
+        prior_ability: Mean of the prior of the abilities.
+        prior_easiness: Mean of the prior of the negative log difficulties.
+        prior_sd: Standard deviation of both priors.
+        max_iter: Maximum number of L-BFGS iterations.
+        tol: Relative change of the objective at which the fit stops.
 
     `result.difficulty` holds the difficulty of each task, `result.extra["ability"]` the ability of each worker.
 

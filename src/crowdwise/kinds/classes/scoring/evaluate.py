@@ -14,7 +14,7 @@ from ....core.errors import DataError
 from ....core.result import Result
 from ....core.truth import truth_table
 from ....core.vocabulary import lookup, spelt_like, union
-from ....evaluation.calibration import BINS, _bins, expected_calibration_error
+from ....evaluation.calibration import BINS, bin_of, expected_calibration_error
 from ....evaluation.evaluate import ALL_GOLD, among
 from ....evaluation.intervals import ScoreTerms, intervals
 from ....evaluation.scores import Scores, Table
@@ -138,7 +138,7 @@ def evaluate_classes(
 def _intervals(
     terms: dict[str, F8], predicted: I4, true: I4, k: int, resamples: int, seed: int
 ) -> dict[str, tuple[float, float]]:
-    bins = _bins(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
+    bins = bin_of(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
     return intervals(ScoreTerms(terms, predicted.astype(np.int64), true.astype(np.int64), k, bins), resamples, seed)
 
 

@@ -128,9 +128,15 @@ class MACE(PartitionedAggregator):
     Restarts begin with randomly weighted votes. Fails with workers who confuse particular classes: a worker has one
     distribution of spammed labels, not one per class.
 
-    By default the mode under `smoothing` / K pseudo-counts (> 0, usually 0.01 to 1); with `variational`, beliefs
-    under Beta(`prior_know`, `prior_know`) on knowing and Dir(`prior_habit`) on the spammed labels (Hovy's defaults
-    0.5 and 10). `n_init` is the number of starts.
+    Args:
+        seed: Seed of the random starts.
+        smoothing: Pseudo-counts, divided by K, of the mode that EM finds; usually 0.01 to 1.
+        variational: Whether to use variational Bayes instead of EM.
+        prior_know: Both parameters of the Beta prior on knowing, for variational Bayes (Hovy: 0.5).
+        prior_habit: Parameter of the Dirichlet prior on spammed labels, for variational Bayes (Hovy: 10).
+        n_init: Number of starts.
+        max_iter: Maximum number of iterations.
+        tol: Relative change of the objective at which the fit stops.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])

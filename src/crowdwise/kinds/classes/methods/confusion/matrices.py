@@ -27,8 +27,15 @@ class OneCoin(ConfusionAggregator):
     on sparse data. Fails with class-biased workers, which it cannot describe: on bluebird it falls to chance where
     Dawid-Skene is at .90.
 
-    `smoothing` (> 0, usually 0.01 to 2) counts each worker that many times right and K - 1 times as often wrong:
-    before the first label a worker is a guesser.
+    Args:
+        seed: Seed of the random starts.
+        max_iter: Maximum number of EM iterations.
+        tol: Relative change of the objective at which EM stops.
+        n_init: Number of starts; the one with the highest objective is used.
+        accelerate: Whether to extrapolate the EM steps (SQUAREM).
+        smoothing: Pseudo-count of right labels of each worker, usually 0.01 to 2; wrong labels have K - 1 times as
+            many, so that the prior mean is the accuracy of guessing.
+        prior_class: Pseudo-count of each class.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -124,10 +131,16 @@ class DawidSkene(ConfusionAggregator):
     Fails on workers with few labels (their matrices are noise and the posterior grows overconfident: see
     `hierarchical`), with one label per task, and with workers who copy each other.
 
-    `smoothing` adds pseudo-counts in every cell (maximum a posteriori); 0 is maximum likelihood, 0.01 to 1 is usual.
-    `smoothing_diagonal` (default: the same) is the pseudo-count of the diagonal, `prior_class` that of each class.
-    `init` names a method whose posterior is used as a further start besides the vote shares (a moment method, for
-    example); the start with the higher objective wins.
+    Args:
+        seed: Seed of the random starts.
+        max_iter: Maximum number of EM iterations.
+        tol: Relative change of the objective at which EM stops.
+        n_init: Number of starts; the one with the highest objective is used.
+        accelerate: Whether to extrapolate the EM steps (SQUAREM).
+        smoothing: Pseudo-count of every cell (maximum a posteriori); 0 is maximum likelihood, 0.01 to 1 is usual.
+        smoothing_diagonal: Pseudo-count of the diagonal; that of the other cells by default.
+        prior_class: Pseudo-count of each class.
+        init: Method whose posterior is a further start besides the vote shares (a moment method, for example).
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])

@@ -83,9 +83,14 @@ MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(PartitionedAggregator):
-    """Adaptive: the robust committee or model-based posteriors, weighted by a test of independent errors.
+    """Adaptive, the default: a weighted average of the robust committee and of model-based posteriors.
 
-    `copies` detects groups of workers who copy each other and gives each group the weight of one vote per task.
+    The weight is the probability that the errors of different workers are independent given the class. Fails if most of
+    a crowd makes the same errors, which no test without truth detects.
+
+    Args:
+        seed: Seed of the methods that are averaged.
+        copies: Whether to detect groups of workers who copy each other, each of which then counts as one vote per task.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
