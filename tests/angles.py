@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,10 +11,9 @@ import polars as pl
 from crowdwise import registry
 from crowdwise.core.answers import Answers, Coder
 from crowdwise.core.describe import common
-from crowdwise.core.estimate import Estimate, WorkerSummary
+from crowdwise.core.estimate import Axes, Estimate, WorkerSummary
 from crowdwise.core.kind import Kind
-from crowdwise.core.method import Method
-from crowdwise.core.result import Result, versions
+from crowdwise.core.method import FitOutput, Method
 from crowdwise.core.truth import truth_table
 from crowdwise.core.vocabulary import lookup
 from crowdwise.core.votes import frozen
@@ -75,22 +74,10 @@ class AngleCoder(Coder):
 @dataclass(frozen=True, eq=False)
 class Directions(Estimate):
     kind = "angles"
-    rules = {"angle": ("n", "f", "finite")}  # noqa: RUF012
-    needed = ("angle",)
-    angle: np.ndarray
-
-    @classmethod
-    def of(cls, arrays, names, params):
-        return cls(arrays["angle"])
-
-    def __len__(self):
-        return len(self.angle)
+    angle: Annotated[np.ndarray, Axes("n", "finite")]
 
     def table(self, n_labels):
         return {"angle": self.angle, "n_labels": n_labels}
-
-    def answer_columns(self):
-        return ("angle",)
 
     def summary(self):
         return f"{len(self.angle)} directions"
@@ -98,16 +85,7 @@ class Directions(Estimate):
 
 @dataclass(frozen=True, eq=False)
 class Steadiness(WorkerSummary):
-    rules = {"off": ("m", "f", "amounts")}  # noqa: RUF012
-    needed = ("off",)
-    off: np.ndarray
-
-    @classmethod
-    def of(cls, arrays, names, params):
-        return cls(arrays["off"])
-
-    def table(self):
-        return {"off": self.off}
+    off: Annotated[np.ndarray, Axes("m", "amounts")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,21 +93,12 @@ class MeanDirection(Method):
     name = "mean_direction"
     takes = "angles"
 
-    def fit(self, votes, gold=None, *, prior=None, n_shards=1, callback=None):
+    def fit_votes(self, votes, gold, options):
         angle = middle(votes.answers.angle, votes.task, votes.n_tasks)
         off = between(votes.answers.angle, angle[votes.task])
         n = np.maximum(votes.labels_per_worker, 1)
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=Directions(angle),
-            worker_summary=Steadiness(np.bincount(votes.worker, off, votes.n_workers) / n),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            versions=versions(),
-        )
+        steadiness = Steadiness(np.bincount(votes.worker, off, votes.n_workers) / n)
+        return FitOutput(estimate=Directions(angle), worker_summary=steadiness)
 
 
 class Off(Scores):

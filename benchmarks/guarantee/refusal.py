@@ -7,7 +7,7 @@ import polars as pl
 
 from crowdwise.core.errors import DataError
 from crowdwise.evaluation.guarantee import estimators as double
-from crowdwise.evaluation.guarantee.gold import Gold
+from crowdwise.evaluation.guarantee.gold import GoldSample
 from crowdwise.evaluation.guarantee.sampling import check_random
 from crowdwise.evaluation.guarantee.verdicts import Verdicts
 
@@ -51,7 +51,7 @@ def refusal_rows(runs: int = RUNS) -> list[list[str]]:
             found, truth = world(rng)
             gold = pick(kind, found, truth, rng)
             try:
-                check_random(Gold(gold, truth[gold]), found)
+                check_random(GoldSample(gold, truth[gold]), found)
             except DataError:
                 refused += 1
             covered += _covers(found, truth, gold, rng)

@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 
 import crowdwise as cw
 from crowdwise.evaluation.calibration import expected_calibration_error
-from crowdwise.kinds.classes.methods.ensemble.confidence import Table, logit
+from crowdwise.kinds.classes.methods.ensemble.confidence import ConfidenceTable, logit
 
 from .. import DOCS, ROOT
 from ..markdown import figures, table
@@ -67,7 +67,7 @@ class Row:
         return logit(self.claimed) - logit((self.accuracy * self.n + 0.5) / (self.n + 1))
 
 
-def learn(some: list[Pool]) -> Table:
+def learn(some: list[Pool]) -> ConfidenceTable:
     """The four numbers that make the true classes most probable; all versions of a set together weigh one."""
     rng = np.random.default_rng(0)
     versions = {p.set: sum(q.set == p.set for q in some) for p in some}
@@ -83,7 +83,7 @@ def learn(some: list[Pool]) -> Table:
         found = table_of(x)
         total = 0.0
         for pool, truth, n, skill, weight in parts:
-            p = found.believed(pool, n, skill)[np.arange(len(truth)), truth]
+            p = found.calibrate(pool, n, skill)[np.arange(len(truth)), truth]
             total -= weight * float(np.log(p).sum())
         return total / len(versions) + float(HOLD @ (x - START) ** 2)
 
@@ -93,18 +93,18 @@ def learn(some: list[Pool]) -> Table:
     return table_of(best, 3)
 
 
-def table_of(x: np.ndarray, digits: int = 12) -> Table:
+def table_of(x: np.ndarray, digits: int = 12) -> ConfidenceTable:
     floor, level, slope, crowd = (round(float(each), digits) for each in (np.exp(x[0]), *x[1:]))
-    return Table(floor, level, slope, 0.0, crowd)
+    return ConfidenceTable(floor, level, slope, 0.0, crowd)
 
 
-def judge(pool: Pool, found: Table) -> Row:
-    p = found.believed(pool.pool, pool.n.astype(float), pool.skill)
+def judge(pool: Pool, found: ConfidenceTable) -> Row:
+    p = found.calibrate(pool.pool, pool.n.astype(float), pool.skill)
     got = score(p, pool.truth)
     sure = p.max(axis=1) >= SAFE
     right = p.argmax(axis=1) == pool.truth
     lone = pool.n == 1 if (pool.n == 1).sum() >= ENOUGH else np.zeros(len(pool.n), dtype=bool)
-    plain = replace(found, crowd=0.0).believed(pool.pool[lone], pool.n[lone].astype(float)).max(axis=1)
+    plain = replace(found, crowd=0.0).calibrate(pool.pool[lone], pool.n[lone].astype(float)).max(axis=1)
     return Row(
         pool.set, pool.version, got["accuracy"], got["log_loss"], pool.vote, float(p.max(axis=1).mean()),
         expected_calibration_error(p.max(axis=1), right.astype(float)),
@@ -124,19 +124,19 @@ def left_out(some: list[Pool]) -> tuple[list[Row], dict[str, tuple[float, float]
     for row in rows:
         if row.version == "whole":
             others = [abs(r.miss) for r in rows if r.version == "whole" and of[r.set] != of[row.set]]
-            held[row.set] = Table(1, 0, 0, spread(others)).expected(row.claimed)[1:]
+            held[row.set] = ConfidenceTable(1, 0, 0, spread(others)).expected(row.claimed)[1:]
     return rows, held
 
 
-def tables_without(some: list[Pool]) -> dict[str, Table]:
+def tables_without(some: list[Pool]) -> dict[str, ConfidenceTable]:
     """family -> the table learnt on all other families; kept until the committee's source or the sets change."""
     names = sorted({p.family for p in some})
     key = {"version": cells.version("committee"), "pools": [f"{p.set}, {p.version}" for p in some]}
     kept = cells.cell("tables", key, lambda: {"tables": {n: vars(_learn_without(some, n)) for n in names}})["tables"]
-    return {name: Table(**numbers) for name, numbers in kept.items()}
+    return {name: ConfidenceTable(**numbers) for name, numbers in kept.items()}
 
 
-def _learn_without(some: list[Pool], name: str) -> Table:
+def _learn_without(some: list[Pool], name: str) -> ConfidenceTable:
     print("table without", name, flush=True)
     return learn([p for p in some if p.family != name])
 
@@ -164,7 +164,7 @@ def main() -> None:
         SHIPPED.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def page(rows: list[Row], held: dict[str, tuple[float, float]], found: Table) -> str:
+def page(rows: list[Row], held: dict[str, tuple[float, float]], found: ConfidenceTable) -> str:
     """All figures, those on sets left out first."""
     whole = sorted((r for r in rows if r.version == "whole"), key=lambda r: r.set)
     three = [r for r in rows if r.version.startswith("3 labels")]

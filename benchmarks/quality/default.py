@@ -25,7 +25,7 @@ from crowdwise import simulate
 from crowdwise.cli.demo import LABELLED, _crowd, load_digits
 from crowdwise.core import method_registry as registry
 from crowdwise.kinds.classes.methods.ensemble import adaptive, pool
-from crowdwise.kinds.classes.methods.ensemble.confidence import Table
+from crowdwise.kinds.classes.methods.ensemble.confidence import ConfidenceTable
 
 from .. import DOCS
 from . import cells, default_page, halves, risk, rows, sets
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 # ---------------------------------------------------------------- fits
-def _real(name: str, method: str, tables: dict[str, Table] | None, fresh: bool) -> Row:
+def _real(name: str, method: str, tables: dict[str, ConfidenceTable] | None, fresh: bool) -> Row:
     """With `tables` the confidence is read off the one without the family of the set."""
     own = tables[cw.datasets.family(name)] if tables is not None and method in TABLED else None
 
@@ -120,13 +120,13 @@ def _sources(average: bool) -> str:
 
 
 @contextmanager
-def confidence_of(own: Table | None) -> Iterator[None]:
+def confidence_of(own: ConfidenceTable | None) -> Iterator[None]:
     """Within it the averages read their confidence off another table than the shipped one."""
     if own is None:
         yield
         return
     spread = pool.shipped().spread
-    other = Table(own.floor, own.level, own.slope, spread, own.crowd)
+    other = ConfidenceTable(own.floor, own.level, own.slope, spread, own.crowd)
     with patch.object(pool, "shipped", lambda: other), patch.object(adaptive, "shipped", lambda: other):
         yield
 

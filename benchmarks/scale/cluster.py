@@ -70,7 +70,7 @@ def passes(source: OnDisk, how: str, harm: str = "") -> dict:
     import crowdwise as cw
     from crowdwise.em.cluster import dask_executor
     from crowdwise.em.drivers import Threads
-    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.base import SolveOptions
     from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes
 
     times, harmed, luck = [], [], random.Random(1)
@@ -90,7 +90,7 @@ def passes(source: OnDisk, how: str, harm: str = "") -> dict:
                     threading.Timer(20, os.kill, (pid, signal.SIGCONT)).start()
 
         data = PartitionedVotes.from_source(source, executor, single_label=False, has_gold=False)
-        found = cw.DawidSkene(max_iter=passes, tol=0.0).learn(data, Run(callback=watch))
+        found = cw.DawidSkene(max_iter=passes, tol=0.0).learn(data, SolveOptions(callback=watch))
         return hashlib.blake2b(found.confusion.tobytes() + found.trace.tobytes(), digest_size=8).hexdigest()
 
     children = 0

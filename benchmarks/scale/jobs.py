@@ -93,7 +93,7 @@ def accuracy(out: str) -> float:
 def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
     """CPU seconds a pass: the difference of two run lengths, in parts on disk or in memory, the best of three."""
     from crowdwise.core.method_registry import method
-    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.base import SolveOptions
     from crowdwise.out_of_core.gather import in_memory
     from crowdwise.out_of_core.plan import Plan
 
@@ -102,7 +102,7 @@ def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
         votes = in_memory(found)
 
         def fit(n: int) -> None:
-            method("dawid_skene", max_iter=n, tol=0.0).solve(votes, None, Run())
+            method("dawid_skene", max_iter=n, tol=0.0).solve(votes, None, SolveOptions())
     else:
         fit = partial(_learn, found)
     fit(few)
@@ -120,13 +120,13 @@ def _learn(found: Any, n: int) -> None:
     from crowdwise.core.method_registry import method
     from crowdwise.em.drivers import Threads
     from crowdwise.em.kernels import n_threads
-    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.base import SolveOptions
     from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes
 
     data = PartitionedVotes.from_source(
         found.source, partial(Threads, threads=n_threads()), single_label=False, has_gold=False
     )
-    method("dawid_skene", max_iter=n, tol=0.0).learn(data, Run())
+    method("dawid_skene", max_iter=n, tol=0.0).learn(data, SolveOptions())
 
 
 def same(pattern: str, work: str) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def constants(pattern: str, work: str) -> dict[str, Any]:
     from crowdwise.core.method_registry import method
     from crowdwise.em.drivers import InProcess
     from crowdwise.em.kernels import Stats
-    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.base import SolveOptions
     from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes
 
     shutil.rmtree(work, ignore_errors=True)
@@ -185,7 +185,7 @@ def constants(pattern: str, work: str) -> dict[str, Any]:
 
     def learn(passes: int) -> float:
         begin = time.process_time()
-        method("dawid_skene", max_iter=passes, tol=0.0).learn(data, Run())
+        method("dawid_skene", max_iter=passes, tol=0.0).learn(data, SolveOptions())
         return time.process_time() - begin
 
     learn(1)

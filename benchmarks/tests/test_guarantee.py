@@ -39,7 +39,7 @@ def test_the_naive_threshold_breaks_it():
                                                    (refusal.KINDS[2], 0.97, 1.0)])  # fmt: skip
 def test_gold_that_is_no_random_sample_is_refused(kind, low, high):
     from crowdwise.core.errors import DataError
-    from crowdwise.evaluation.guarantee.gold import Gold
+    from crowdwise.evaluation.guarantee.gold import GoldSample
     from crowdwise.evaluation.guarantee.sampling import check_random
 
     rng, refused = np.random.default_rng(3), 0
@@ -47,7 +47,7 @@ def test_gold_that_is_no_random_sample_is_refused(kind, low, high):
         found, truth = refusal.world(rng)
         gold = refusal.pick(kind, found, truth, rng)
         try:
-            check_random(Gold(gold, truth[gold]), found)
+            check_random(GoldSample(gold, truth[gold]), found)
         except DataError:
             refused += 1
     assert low <= refused / 100 <= high

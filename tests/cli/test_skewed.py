@@ -95,7 +95,10 @@ def test_too_many_meetings_keep_the_busiest(monkeypatch):
     assert votes.labels_per_worker[in_].min() >= votes.labels_per_worker[out].max()
     assert (np.bincount(votes.task[kept]).astype(float) ** 2).sum() <= 20_000
     monkeypatch.setattr(worker_pairs, "MAX_LABEL_PAIRS", 20_000)
-    with pytest.warns(CostWarning, match=rf"the {in_.sum()} workers with the most labels are compared pair by pair; with the other {left}"):
+    with pytest.warns(
+        CostWarning,
+        match=rf"the {in_.sum()} workers with the most labels are compared pair by pair; with the other {left}",
+    ):
         table = pair_table(votes)
     assert set(table["first"]) | set(table["second"]) <= set(votes.workers.filter(in_.tolist()))
     monkeypatch.setattr(worker_pairs, "_MOST", 20_000)

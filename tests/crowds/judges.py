@@ -16,7 +16,7 @@ import polars as pl
 from scipy.stats import norm
 
 import crowdwise as cw
-from crowdwise.kinds.classes.simulate.judges import Panel, judged, other
+from crowdwise.kinds.classes.simulate.judges import Panel, draw_verdicts, other
 
 FAMILIES = (5, 2, 2)
 FAMILY = np.repeat(np.arange(3), FAMILIES)
@@ -24,12 +24,12 @@ K = 3
 
 
 def family(n, rng, hidden=0.82, report=0.925, spread=0.0):
-    drawn = judged(Panel(FAMILIES, K, hidden=hidden, report=report, spread=spread), n, rng)
+    drawn = draw_verdicts(Panel(FAMILIES, K, hidden=hidden, report=report, spread=spread), n, rng)
     return drawn.truth, drawn.opinion
 
 
 def attractor(n, rng, easy=0.89, lured=0.76, spread=0.0, hard=0.25):
-    drawn = judged(Panel((1,) * 9, K, hidden=1.0, report=easy, hard=hard, lured=lured, spread=spread), n, rng)
+    drawn = draw_verdicts(Panel((1,) * 9, K, hidden=1.0, report=easy, hard=hard, lured=lured, spread=spread), n, rng)
     return drawn.truth, drawn.opinion
 
 
@@ -49,7 +49,7 @@ MAKE = {"family": family, "attractor": attractor, "probit": probit}
 def opinion(n, rng, hidden=0.745, firm=0.957, judges=3, times=5):
     """(truth, table task, worker, repeat, label)."""
     panel = Panel((1,) * judges, K, hidden=hidden, report=1.0, repeats=times, firm=firm)
-    drawn = judged(panel, n, rng)
+    drawn = draw_verdicts(panel, n, rng)
     return drawn.truth, drawn.rows
 
 
@@ -70,7 +70,7 @@ REPEATS = {"opinion": opinion, "draws": draws}
 def confident(n, rng, hidden=0.73, vary=1.4, shift=0.03, slope=3.2, judges=4):
     """(truth, label[task, judge], stated confidence[task, judge])."""
     panel = Panel((1,) * judges, K, hidden=hidden, vary=vary, report=1.0, stated=True, shift=shift, slope=slope)
-    drawn = judged(panel, n, rng)
+    drawn = draw_verdicts(panel, n, rng)
     return drawn.truth, drawn.opinion, drawn.rows["confidence"].to_numpy().reshape(n, judges)
 
 

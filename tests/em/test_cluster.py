@@ -55,7 +55,7 @@ class Files:
             arrays["task"], arrays["worker"], arrays["label"], workers=range(20), classes=range(3)
         )
 
-    def known_classes(self, number: int):
+    def gold_codes(self, number: int):
         return None
 
     def __reduce__(self):

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.em.drivers import InProcess, Threads, dealt
+from crowdwise.em.drivers import InProcess, Threads, runs_of_parts
 from crowdwise.em.kernels import Workspace
 from crowdwise.em.loop import Tree, tree_sum
 from crowdwise.em.passes import Passes, run
 from crowdwise.em.sources import InMemory
-from crowdwise.kinds.classes.methods.base import Run
+from crowdwise.kinds.classes.methods.base import SolveOptions
 from tests.conftest import planted
 
 
@@ -135,7 +135,7 @@ def test_the_tree_does_not_care_who_brings_what_and_when(n):
     rng = np.random.default_rng(n)
     for jobs in (1, 2, 7, 64):
         nodes = []
-        for lo, hi in dealt(n, jobs):
+        for lo, hi in runs_of_parts(n, jobs):
             run = Tree(add)
             for number in rng.permutation(np.arange(lo, hi)).tolist():
                 run.put(number, names[number])
@@ -150,5 +150,5 @@ def test_random_starts_do_not_depend_on_the_shards():
     votes = planted(n=50, m=8, k=3)[0]
     start = cw.DawidSkene(n_init=2).starts(votes)[1]
     whole = start(Workspace.of(votes))
-    parts = np.concatenate(list(Run(n_shards=4).partition(votes, None).map(start)))
+    parts = np.concatenate(list(SolveOptions(n_shards=4).partition(votes, None).map(start)))
     np.testing.assert_array_equal(parts, whole)

@@ -148,8 +148,8 @@ class WithHoles(InMemory):
         nothing = self.votes.take(np.empty(0, dtype=np.int64))
         return nothing.among(np.zeros(self.votes.n_tasks, dtype=bool), np.ones(self.votes.n_workers, dtype=bool))
 
-    def known_classes(self, number):
-        return super().known_classes(number - 1) if self._full(number) else None
+    def gold_codes(self, number):
+        return super().gold_codes(number - 1) if self._full(number) else None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -176,7 +176,7 @@ def test_a_committee_that_weighs_by_held_out_labels_does_so_in_parts():
 
 def test_held_out_labels_of_parts_are_those_of_a_fit_without_them():
     votes, _, _ = planted(120, 9, 3, 5, seed=8)
-    parts = [TrainingRows(0).parted(part) for part in Forgetful(votes, 7).shards()]
+    parts = [TrainingRows(0).split(part) for part in Forgetful(votes, 7).shards()]
     rows = [pl.concat([each.to_frame() for each in side]) for side in zip(*parts, strict=True)]
     kept, out = (
         cw.Annotations.from_arrays(rows["task"], rows["worker"], rows["label"], tasks=range(120), workers=range(9))

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..core.errors import DataError, ParameterError
 from ..em.kernels import Stats
 from ..kinds.classes.annotations import Annotations
-from ..kinds.classes.methods.confusion.hierarchical import Crowd, Hierarchical
+from ..kinds.classes.methods.confusion.hierarchical import Hierarchical, SharedPrior
 from .answer_lists import AnswerLists
 
 F8 = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ class OnlineModel:
         if n_classes < 1:
             raise ParameterError(f"n_classes must be at least 1, got {n_classes}")
         self.n_classes, self.prior = n_classes, Hierarchical() if prior is None else prior
-        self.crowd = Crowd.start(n_classes, self.prior)
+        self.crowd = SharedPrior.start(n_classes, self.prior)
         self.answer_lists = AnswerLists(n_classes)
         self.answer_lists.grow(n_tasks, n_workers)
         self._undoable: tuple[int, int, F8 | None, int] | None = None
@@ -124,7 +124,7 @@ class OnlineModel:
         would look perfect.
         """
         self._undoable = None
-        self.crowd = Crowd.start(self.n_classes, self.prior)
+        self.crowd = SharedPrior.start(self.n_classes, self.prior)
         self._set_prior()
         self.answer_lists.in_order()
         self.answer_lists.restart(self._doubt())
@@ -215,7 +215,7 @@ class OnlineModel:
     def restore(cls, state: Mapping[str, npt.NDArray[Any]], *, prior: Hierarchical | None = None) -> OnlineModel:
         """Return the model of a snapshot, exact to the last bit."""
         model = cls(int(state["crowd_mean"].shape[0]), prior=prior)
-        model.crowd = Crowd(*(np.array(state[f"crowd_{name}"]) for name in ("mean", "strength", "pseudo")))
+        model.crowd = SharedPrior(*(np.array(state[f"crowd_{name}"]) for name in ("mean", "strength", "pseudo")))
         model.answer_lists.load(state)
         model._set_prior()
         return model

@@ -6,13 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..core.options import ReadOptions
 from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes
+from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes, option
 from .progress import count_progress
-from .terminal import error_context, info, print_json, print_ledger, print_table
+from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, read_known_labels, reads_votes
 
 if TYPE_CHECKING:
@@ -28,14 +26,7 @@ _FEW = 8
 def compare(
     votes: Votes,
     method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--method",
-            help="Method to run; repeat for more (all by default).",
-            show_default=False,
-            rich_help_panel="Method",
-        ),
+        list[str] | None, option("Method", "-m, --method", "Method to run; repeat for more (all by default).")
     ] = None,
     truth: Truth = None,
     truth_columns: TruthColumns = None,
@@ -44,41 +35,16 @@ def compare(
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     folds: Annotated[
-        int,
-        typer.Option(
-            "--folds",
-            min=0,
-            metavar="N",
-            help="Number of folds for the held-out score; 0 for no score.",
-            rich_help_panel="Method",
-        ),
+        int, option("Method", "--folds", "Number of folds for the held-out score; 0 for no score.", min=0, metavar="N")
     ] = 5,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            min=1,
-            metavar="N",
-            help="Number of processes; all cores by default.",
-            show_default=False,
-            rich_help_panel="Scale",
-        ),
+        int | None, option("Scale", "--jobs", "Number of processes; all cores by default.", min=1, metavar="N")
     ] = None,
     disputed: Annotated[
-        int,
-        typer.Option(
-            "--disputed", min=0, metavar="N", help="Number of disputed tasks to show.", rich_help_panel="Output"
-        ),
+        int, option("Output", "--disputed", "Number of disputed tasks to show.", min=0, metavar="N")
     ] = 5,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder for methods.csv, agreement.csv and tasks.csv.",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
+        Path | None, option("Output", "-o, --output", "Folder for methods.csv, agreement.csv and tasks.csv.")
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -116,8 +82,7 @@ def compare(
     if json:
         print_json(comparison.to_dict(disputed))
         return
-    for table in comparison.tables(disputed, annotations):
-        print_table(table.title, table.header, table.rows, stderr=False)
+    print_blocks(comparison.tables(disputed, annotations))
     info(comparison.legend())
     if comparison.n_gold_left_out:
         info(f"{comparison.n_gold_left_out:,} tasks in the truth were gold in the fits and are not scored")

@@ -10,7 +10,7 @@ import typer
 
 from ..core.errors import DataError
 from ..core.options import ReadOptions
-from .options import Force
+from .options import Force, option
 from .terminal import clean, error_context, info, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, read_votes, reads_votes
 
@@ -23,20 +23,15 @@ def convert(
     source: Annotated[str, typer.Argument(help="Votes in any format, or a folder written by aggregate.", metavar="IN")],
     target: Annotated[Path, typer.Argument(help="File or folder to write.", metavar="OUT")],
     to: Annotated[
-        str | None,
-        typer.Option(
-            "--to", help="Format of OUT; determined by the file name by default.", metavar="F", rich_help_panel="Output"
-        ),
+        str | None, option("Output", "--to", "Format of OUT; determined by the file name by default.", metavar="F")
     ] = None,
     original: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Input",
             "--original",
-            help="Label Studio export that the votes came from, so that --to label_studio keeps its ids, "
-            "data and control.",
+            "Label Studio export that the votes came from, so that --to label_studio keeps its ids, data and control.",
             metavar="FILE",
-            show_default=False,
-            rich_help_panel="Input",
         ),
     ] = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
 
 from ..core.errors import MissingDependencyError
 from ..core.method_registry import DEFAULT
-from .options import Force, Seed
+from .options import Force, Seed, option
 from .terminal import console, print_table
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ KINDS = {"careful": 9, "sloppy": 12, "constant": 8, "copier": 6, "adversary": 8}
 
 def demo(
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="Folder for the votes, the truth and the results.", rich_help_panel="Output"
-        ),
+        Path, option("Output", "-o, --output", "Folder for the votes, the truth and the results.")
     ] = Path("demo"),
     seed: Seed = 0,
     force: Force = False,

@@ -9,8 +9,8 @@ import typer
 
 from ..core.errors import ParameterError
 from ..core.options import ReadOptions
-from .options import Json, Truth, TruthColumns
-from .terminal import error_context, info, print_json, print_table
+from .options import Json, Truth, TruthColumns, option
+from .terminal import error_context, info, print_blocks, print_json, print_table
 from .vote_options import Missing, Order, parse_order, read_known_labels
 
 if TYPE_CHECKING:
@@ -20,39 +20,27 @@ if TYPE_CHECKING:
 def evaluate(
     labels: Annotated[
         Path,
-        typer.Argument(
-            help="Folder written by aggregate, or a table task,label[,p_<class>...].",
-            metavar="DIR|LABELS",
-            show_default=False,
-        ),
+        typer.Argument(help="Folder written by aggregate, or a table task,label[,p_<class>...].", metavar="DIR|LABELS"),
     ],
     truth: Truth = None,
     truth_columns: TruthColumns = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns",
-            help="Column names of a LABELS table, as task=NAME,label=NAME.",
-            metavar="PAIRS",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
+        option("Input", "--columns", "Column names of a LABELS table, as task=A,label=B.", metavar="PAIRS"),
     ] = None,
     missing: Missing = None,
     order: Order = None,
     resamples: Annotated[
         int,
-        typer.Option(
+        option(
+            "Method",
             "--resamples",
+            "Number of bootstrap resamples of the tasks for the 95 % intervals.",
             min=0,
             metavar="N",
-            help="Number of bootstrap resamples of the tasks for the 95 % intervals.",
-            rich_help_panel="Method",
         ),
     ] = 1000,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, metavar="N", help="Seed of the resamples.", rich_help_panel="Method")
-    ] = 0,
+    seed: Annotated[int, option("Method", "--seed", "Seed of the resamples.", min=0, metavar="N")] = 0,
     json: Json = False,
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
@@ -74,8 +62,7 @@ def evaluate(
         print_json(scores.to_dict())
         return
     print_table("", ["", f"of {scores.n:,} tasks", "95 % interval"], scores.rows(), stderr=False)
-    for table in scores.tables():
-        print_table(table.title, table.header, table.rows, stderr=False)
+    print_blocks(scores.tables())
     if scores.n_gold_left_out:
         run = "fit" if labels.is_dir() else "run of this table"
         info(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")

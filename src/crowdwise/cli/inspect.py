@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..core.options import ReadOptions
-from .options import Json, Votes
-from .terminal import info, print_json, print_table
+from .options import Json, Votes, option
+from .terminal import info, print_blocks, print_json, print_table
 from .vote_options import read_votes, reads_votes
 
 if TYPE_CHECKING:
@@ -23,9 +21,7 @@ def inspect(
     votes: Votes,
     read_options: ReadOptions = KEEP_REPEATS,
     json: Json = False,
-    classes: Annotated[
-        int, typer.Option("--classes", min=1, help="Number of classes to list.", rich_help_panel="Output")
-    ] = 20,
+    classes: Annotated[int, option("Output", "--classes", "Number of classes to list.", min=1)] = 20,
 ) -> None:
     """Describe a file of votes: format, columns, classes, overlap, dropped rows, and warnings."""
     reading = read_votes(votes, read_options)
@@ -38,8 +34,7 @@ def inspect(
         print_json(facts)
         return
     print_table("", ["", ""], [*_origin_rows(facts), *rows, *_more_rows(facts)], stderr=False)
-    for table in tables:
-        print_table(table.title, table.header, table.rows, stderr=False)
+    print_blocks(tables)
     for line in facts["ledger"]["notes"] + facts["advice"]:
         info("·", line)
 
@@ -99,7 +94,7 @@ def _more_rows(facts: dict[str, Any]) -> list[list[str]]:
 def _advice(facts: dict[str, Any]) -> list[str]:
     advice = []
     if facts["tasks_with_several_labels"] == 0:
-        advice.append("every task has at most one label, so errors cannot be told from the truth")
+        advice.append("every task has at most one label, so errors cannot be distinguished from correct labels")
     if facts["repeats"]["contradictory_pairs"]:
         advice.append("some workers contradict themselves: choose --duplicates first, last or keep")
     if facts["components"] > 1:

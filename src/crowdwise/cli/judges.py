@@ -5,44 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
 from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Votes
-from .terminal import clean, error_context, info, print_json, print_ledger, print_table
+from .options import Force, Gold, GoldColumns, Json, Seed, TablesFolder, Votes, option
+from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 Families = Annotated[
-    Path | None,
-    typer.Option(
-        "--families",
-        help="Table worker,family of related judges.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
+    Path | None, option("Input", "--families", "Table worker,family of related judges.", metavar="FILE")
 ]
 Prices = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Budget",
         "--prices",
-        help="Table worker,price of a verdict; the row person holds the price of a person's label.",
+        "Table worker,price of a verdict; the row person holds the price of a person's label.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Budget",
     ),
 ]
 Covariates = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Input",
         "--covariates",
-        help="Table with one row per task of properties that should not matter, such as lengths, "
-        "groups, or the family that is judged.",
+        "Table with one row per task of properties that should not matter, such as lengths, groups, or the "
+        "family that is judged.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
     ),
 ]
 
@@ -57,34 +46,28 @@ def judges(
     covariates: Covariates = None,
     subjective: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Method",
             "--subjective",
-            help="Assume no single truth and score judges against the distribution of people's answers.",
-            rich_help_panel="Method",
+            "Assume no single truth and score judges against the distribution of people's answers.",
         ),
     ] = False,
     groups: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Method",
             "--groups",
-            help="With --subjective, compare raters by this column about the workers.",
+            "With --subjective, compare raters by this column about the workers.",
             metavar="COLUMN",
-            show_default=False,
-            rich_help_panel="Method",
         ),
     ] = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
-        ),
-    ] = None,
+    output: TablesFolder = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Measure how accurate, how dependent and how biased judges are, and which are worth their price.
+    """Measure the accuracy, dependence, bias and value for money of judges.
 
     Most of this needs --gold with people's labels of 30 or more tasks. Repeats, prompts and orders of one judge
     (columns repeat, prompt, order) count as one judge.
@@ -115,15 +98,7 @@ def judges(
     if json:
         print_json(study_output.to_dict(study))
         return
-    _print_blocks(study_output.blocks(study), output)
-
-
-def _print_blocks(blocks: Any, output: Path | None) -> None:
-    for block in blocks:
-        if isinstance(block, str):
-            info(clean(block))
-        else:
-            print_table(block.title, block.header, block.rows, stderr=False)
+    print_blocks(study_output.blocks(study))
     if output is not None:
         info(f"written to {output}")
 
@@ -138,7 +113,9 @@ def _subjective(annotations: Any, groups: str | None, seed: int, output: Path | 
     if json:
         print_json(scores.to_dict())
         return
-    _print_blocks(scores.blocks(), output)
+    print_blocks(scores.blocks())
+    if output is not None:
+        info(f"written to {output}")
 
 
 def _read(path: Path | None) -> Any:

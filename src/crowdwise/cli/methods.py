@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def methods(
-    name: Annotated[
-        str | None, typer.Argument(help="Method to describe in full.", metavar="[NAME]", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Method to describe in full.", metavar="[NAME]")] = None,
     json: Json = False,
 ) -> None:
     """List the methods, or describe one: what it needs, what it can do, and its parameters."""

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from ..core.params import Param
 
 
+def option(panel: str, names: str, help: str, **settings: Any) -> Any:
+    """Return a typer option, such as option("Output", "-o, --output", "Folder for the files.").
+
+    Args:
+        panel: Panel of --help that lists the option.
+        names: Names on the command line, separated by ", ".
+        help: One sentence.
+        **settings: Further arguments of typer.Option.
+    """
+    return typer.Option(*names.split(", "), help=help, rich_help_panel=panel, **settings)
+
+
 class MeasurementLevel(StrEnum):
     """Measurement level of the classes."""
 
@@ -27,86 +39,73 @@ class MeasurementLevel(StrEnum):
 Votes = Annotated[
     str,
     typer.Argument(
-        help="File of votes: .csv, .tsv, .jsonl, .parquet (also .gz or .zst), .xlsx, .npy, or a "
-        "labelling tool's export; - reads CSV from standard input.",
+        help="File of votes: .csv, .tsv, .jsonl, .parquet (also .gz or .zst), .xlsx, .npy, or a labelling tool's "
+        "export; - reads CSV from standard input.",
         metavar="VOTES",
-        show_default=False,
     ),
 ]
-Seed = Annotated[
-    int, typer.Option("--seed", help="Seed for ties and random restarts.", metavar="N", min=0, rich_help_panel="Method")
+VotesOrRun = Annotated[
+    str,
+    typer.Argument(
+        help="File of votes (as for aggregate), or a folder written by aggregate or train.", metavar="VOTES|DIR"
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel="Output")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.", rich_help_panel="Output")]
+Seed = Annotated[int, option("Method", "--seed", "Seed for ties and random restarts.", metavar="N", min=0)]
+Force = Annotated[bool, option("Output", "--force", "Overwrite existing files.")]
+Json = Annotated[bool, option("Output", "--json", "Print JSON on standard output.")]
+TablesFolder = Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")]
 Truth = Annotated[
     Path | None,
-    typer.Option(
-        "--truth",
-        help="Table of true labels, with the columns task and label.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Gold and truth",
-    ),
+    option("Gold and truth", "--truth", "Table of true labels, with the columns task and label.", metavar="FILE"),
 ]
 Gold = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Gold and truth",
         "--gold",
-        help="Table of known labels of some tasks, with the columns task and label.",
+        "Table of known labels of some tasks, with the columns task and label.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Gold and truth",
     ),
 ]
 GoldColumns = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Gold and truth",
         "--gold-columns",
-        help="Column names of the --gold table, as task=NAME,label=NAME.",
+        "Column names of the --gold table, as task=A,label=B.",
         metavar="PAIRS",
-        show_default=False,
-        rich_help_panel="Gold and truth",
     ),
 ]
 TruthColumns = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Gold and truth",
         "--truth-columns",
-        help="Column names of the --truth table, as task=NAME,label=NAME.",
+        "Column names of the --truth table, as task=A,label=B.",
         metavar="PAIRS",
-        show_default=False,
-        rich_help_panel="Gold and truth",
     ),
 ]
 Prior = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Method",
         "--prior",
-        help="Earlier results of the same workers: a folder written by aggregate, or a table "
-        "worker,true,observed,n such as its confusion.csv.",
+        "Earlier results of the same workers: a folder written by aggregate, or a table worker,true,observed,n "
+        "such as its confusion.csv.",
         metavar="DIR|TABLE",
-        show_default=False,
-        rich_help_panel="Method",
     ),
 ]
 Level = Annotated[
     MeasurementLevel | None,
-    typer.Option(
-        "--level",
-        help="Measurement level of the classes for the agreement; nominal by default.",
-        show_default=False,
-        rich_help_panel="Method",
-    ),
+    option("Method", "--level", "Measurement level of the classes for the agreement; nominal by default."),
 ]
 Params = Annotated[
     list[str] | None,
-    typer.Option(
-        "-p",
-        "--param",
-        help="Parameter of the method as name=value, a list as name=(1,2); repeat for more.",
+    option(
+        "Method",
+        "-p, --param",
+        "Parameter of the method as name=value, a list as name=(1,2); repeat for more.",
         metavar="NAME=VALUE",
-        show_default=False,
-        rich_help_panel="Method",
     ),
 ]
 
@@ -124,13 +123,11 @@ def parse_level(level: MeasurementLevel | None, order: Sequence[Any] | None) -> 
 
 Method = Annotated[
     str | None,
-    typer.Option(
-        "-m",
-        "--method",
-        help="Method to fit (see crowdwise methods); by default adaptive for classes and combined for numbers.",
+    option(
+        "Method",
+        "-m, --method",
+        "Method to fit (see crowdwise methods); by default adaptive for classes and combined for numbers.",
         metavar="NAME",
-        show_default=False,
-        rich_help_panel="Method",
     ),
 ]
 

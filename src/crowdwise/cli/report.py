@@ -6,12 +6,23 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..core.options import ReadOptions
 from .fitted import FitRequest, load_or_fit
 from .loading import is_run
-from .options import Force, Gold, GoldColumns, Level, Method, Params, Seed, Truth, TruthColumns, parse_level
+from .options import (
+    Force,
+    Gold,
+    GoldColumns,
+    Level,
+    Method,
+    Params,
+    Seed,
+    Truth,
+    TruthColumns,
+    VotesOrRun,
+    option,
+    parse_level,
+)
 from .sampling import CheckOption, ErrorOption, SamplingOption, refuse_check_overwrite, write_check
 from .terminal import error_context, info
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
@@ -19,14 +30,7 @@ from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 @reads_votes
 def report(
-    votes: Annotated[
-        str,
-        typer.Argument(
-            help="File of votes (as for aggregate), or a folder written by aggregate or train.",
-            metavar="VOTES|DIR",
-            show_default=False,
-        ),
-    ],
+    votes: VotesOrRun,
     method: Method = None,
     param: Params = None,
     gold: Gold = None,
@@ -39,15 +43,10 @@ def report(
     error: ErrorOption = None,
     check: CheckOption = None,
     seed: Seed = 0,
-    title: Annotated[
-        str | None,
-        typer.Option(
-            "--title", help="Title of the page; the file name by default.", show_default=False, rich_help_panel="Output"
-        ),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="HTML file to write.", metavar="FILE", rich_help_panel="Output")
-    ] = Path("report.html"),
+    title: Annotated[str | None, option("Output", "--title", "Title of the page; the file name by default.")] = None,
+    output: Annotated[Path, option("Output", "-o, --output", "HTML file to write.", metavar="FILE")] = Path(
+        "report.html"
+    ),
     force: Force = False,
 ) -> None:
     """Write a self-contained HTML report of a result: safe labels, disputed tasks, and worker quality.

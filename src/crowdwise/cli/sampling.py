@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import option
 from .terminal import info
 
 if TYPE_CHECKING:
@@ -29,34 +30,31 @@ class Sampling(StrEnum):
 
 SamplingOption = Annotated[
     Sampling | None,
-    typer.Option(
+    option(
+        "Gold and truth",
         "--sampling",
-        help="How the gold tasks were drawn; only a random sample calibrates confidence, and a "
-        "recorded draw (--check) is recognised.",
-        show_default=False,
-        rich_help_panel="Gold and truth",
+        "How the gold tasks were drawn; only a random sample calibrates confidence, and a recorded draw "
+        "(--check) is recognised.",
     ),
 ]
 ErrorOption = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "Guarantee",
         "--error",
-        help="Share of wrong labels that may ship; by default that of the run, or .05.",
+        "Share of wrong labels that may ship; by default that of the run, or .05.",
         metavar="X",
         min=0.001,
         max=0.5,
-        show_default=False,
-        rich_help_panel="Guarantee",
     ),
 ]
 CheckOption = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Guarantee",
         "--check",
-        help="File for a random sample of tasks to label as gold, which measures how many labels are right.",
+        "File for a random sample of tasks to label as gold, which measures how many labels are right.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Guarantee",
     ),
 ]
 

@@ -9,11 +9,11 @@ import typer
 
 from ..evaluation.scores import Table
 from .options import Json
-from .terminal import console, print_json, print_table
+from .terminal import console, print_blocks, print_json
 
 
 def show(
-    folder: Annotated[Path, typer.Argument(help="Folder written by aggregate.", metavar="DIR", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder written by aggregate.", metavar="DIR")],
     json: Json = False,
 ) -> None:
     """Show a saved result: summary, workers, and the least certain tasks."""
@@ -43,5 +43,4 @@ def show(
     out.print(f"{result.n_tasks:,} tasks, {len(result.workers):,} workers; {summary}")
     header, rows = result.kind.hooks.worker_rows(result)
     tables.insert(len(tables) - 1, Table("Workers, best and worst", header, rows))
-    for table in tables:
-        print_table(table.title, table.header, table.rows, stderr=False)
+    print_blocks(tables)

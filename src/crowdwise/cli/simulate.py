@@ -8,57 +8,33 @@ from typing import Annotated
 import typer
 
 from ..core.errors import ParameterError
-from .options import Force, Seed
+from .options import Force, Seed, option
 from .terminal import info, print_table
 
 
 def simulate(
     scenario: Annotated[
-        str | None,
-        typer.Argument(
-            help="Scenario to simulate; without one, all are listed.", metavar="[SCENARIO]", show_default=False
-        ),
+        str | None, typer.Argument(help="Scenario to simulate; without one, all are listed.", metavar="[SCENARIO]")
     ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Number of tasks.", rich_help_panel="Simulation")] = 1000,
+    tasks: Annotated[int, option("Simulation", "--tasks", "Number of tasks.", min=1)] = 1000,
     workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            help="Number of workers; 60 by default, 9 for judges.",
-            show_default=False,
-            rich_help_panel="Simulation",
-        ),
+        int | None, option("Simulation", "--workers", "Number of workers; 60 by default, 9 for judges.", min=1)
     ] = None,
-    classes: Annotated[
-        int | None,
-        typer.Option("--classes", min=1, help="Number of classes; 4 by default.", rich_help_panel="Simulation"),
-    ] = None,
+    classes: Annotated[int | None, option("Simulation", "--classes", "Number of classes; 4 by default.", min=1)] = None,
     labels: Annotated[
         int | None,
-        typer.Option(
-            "--labels",
-            min=1,
-            help="Labels per task; 5 by default, one of each worker for judges.",
-            show_default=False,
-            rich_help_panel="Simulation",
-        ),
+        option("Simulation", "--labels", "Labels per task; 5 by default, one of each worker for judges.", min=1),
     ] = None,
     features: Annotated[
-        int,
-        typer.Option(
-            "--features", min=0, help="Dimension of the task features; 0 for none.", rich_help_panel="Simulation"
-        ),
+        int, option("Simulation", "--features", "Dimension of the task features; 0 for none.", min=0)
     ] = 0,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder for labels.csv (votes.csv for other kinds), truth.csv, workers.csv and features.npz.",
-            show_default=False,
-            rich_help_panel="Output",
+        option(
+            "Output",
+            "-o, --output",
+            "Folder for labels.csv (votes.csv for other kinds), truth.csv, workers.csv and features.npz.",
         ),
     ] = None,
     force: Force = False,

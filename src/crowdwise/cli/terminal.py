@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..core.ledger import Ledger
     from ..core.result import Result
+    from ..evaluation.scores import Table
 
 
 # Fields of `result.extra` that --json includes, where a method sets them.
@@ -67,11 +68,11 @@ def _finite(value: Any) -> Any:
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, stderr: bool = True) -> None:
     """Print a table; columns of numbers are right-aligned."""
     from rich import box
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     rows = [[clean(cell) for cell in row] for row in rows]
-    table = Table(
+    table = RichTable(
         title=Text(title, style="bold") if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
@@ -83,6 +84,16 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     for row in rows:
         table.add_row(*[Text(cell) for cell in row])
     console(stderr).print(table)
+
+
+def print_blocks(blocks: Iterable[str | Table]) -> None:
+    """Print tables on stdout and sentences on stderr, in this order."""
+    for block in blocks:
+        if isinstance(block, str):
+            for line in block.splitlines():
+                info(clean(line))
+        else:
+            print_table(block.title, block.header, block.rows, stderr=False)
 
 
 _NUMBER_MARKS = str.maketrans("", "", ",.%+- ")

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from ..core.options import ReadOptions
 from .fitted import FitRequest, load_or_fit
-from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, parse_level
+from .options import (
+    Force,
+    Gold,
+    GoldColumns,
+    Json,
+    Level,
+    Method,
+    Params,
+    Seed,
+    TablesFolder,
+    VotesOrRun,
+    option,
+    parse_level,
+)
 from .sampling import SamplingOption
-from .terminal import clean, error_context, info, print_json, print_table
+from .terminal import error_context, info, print_blocks, print_json
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 # Files that every kind of answers writes with -o, to check for before a long fit.
@@ -23,14 +33,7 @@ ENDS = 10
 
 @reads_votes
 def workers(
-    votes: Annotated[
-        str,
-        typer.Argument(
-            help="File of votes (as for aggregate), or a folder written by aggregate.",
-            metavar="VOTES|DIR",
-            show_default=False,
-        ),
-    ],
+    votes: VotesOrRun,
     method: Method = None,
     param: Params = None,
     gold: Gold = None,
@@ -40,22 +43,10 @@ def workers(
     level: Level = None,
     idle: Annotated[
         float | None,
-        typer.Option(
-            "--idle",
-            help="Pause in seconds that counts as a break; 600 by default.",
-            metavar="S",
-            min=0,
-            show_default=False,
-            rich_help_panel="Method",
-        ),
+        option("Method", "--idle", "Pause in seconds that counts as a break; 600 by default.", metavar="S", min=0),
     ] = None,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
-        ),
-    ] = None,
+    output: TablesFolder = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -83,12 +74,6 @@ def workers(
         print_json(worker_study.to_dict())
         return
     info(f"{len(answers):,} {answers.kind.answers_word} by {answers.n_workers:,} workers; {result.method}")
-    for block in worker_study.blocks(MAX_ROWS, ENDS):
-        if isinstance(block, str):
-            info(block)
-        else:
-            print_table(block.title, block.header, block.rows, stderr=False)
-    for sentence in dependence_sentences(result):
-        info(clean(sentence))
+    print_blocks([*worker_study.blocks(MAX_ROWS, ENDS), *dependence_sentences(result)])
     if output is not None:
         info(f"written to {output}")

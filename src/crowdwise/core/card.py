@@ -57,3 +57,10 @@ def card(
         frozenset(can.split()),
         takes,
     )
+
+
+def kind_card(
+    kind: str, name: str, method: str, summary: str, paper: str, *, needs: str = "", can: str = "", takes: str = ""
+) -> tuple[str, Card]:
+    """Return an entry of the table of a kind, whose methods are classes of `methods.py`; `takes` is the kind itself."""
+    return card(name, f"{kind}.methods:{method}", kind, summary, paper, needs=needs, can=can, takes=takes or kind)

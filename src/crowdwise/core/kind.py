@@ -17,7 +17,9 @@ import numpy.typing as npt
 import polars as pl
 
 from .answers import Coder
-from .errors import ParameterError
+from .errors import DataError, ParameterError
+from .intake.columns import pick
+from .intake.frames import to_polars
 from .registry import get, names, register, resolve
 from .votes import Votes
 
@@ -50,6 +52,8 @@ class KindHooks:
     """
 
     display_name: ClassVar[str] = "these answers"
+    # The kind that these hooks belong to.
+    kind: Kind
 
     def supports(self, hook: Callable[..., Any]) -> bool:
         """Whether the kind implements a hook: `kind.hooks.supports(KindHooks.plan)`."""
@@ -70,10 +74,38 @@ class KindHooks:
         return function(*args, **options)
 
     def coerce(self, votes: Any) -> Votes[Any]:
-        """Convert a table to votes of this kind; votes are returned unchanged."""
+        """Return votes of this kind unchanged; convert a table to votes.
+
+        Raises:
+            DataError: If the votes are of another kind, or neither votes nor a table.
+        """
         if isinstance(votes, Votes):
-            return votes
-        raise ParameterError(f"votes are needed, got {type(votes).__name__}; read them first: cw.read(path)")
+            if votes.answers.kind == self.kind.name:
+                return votes
+            raise DataError(
+                f"{self.kind.name} are needed, got {votes.kind.display_name}; read the file with "
+                f"kind={self.kind.name!r} (--kind {self.kind.name}), or use a method for them"
+            )
+        if isinstance(votes, str | Path):
+            raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
+        if self.kind.constructor is None:
+            raise DataError(f"votes are needed, got {type(votes).__name__}; read them first: cw.read(path)")
+        if isinstance(votes, np.ndarray | list | tuple):
+            names = signature(self.kind.constructor).parameters.values()
+            columns = ", ".join(column.name for column in names if column.default is Parameter.empty
+                                and column.kind is not Parameter.VAR_KEYWORD)  # fmt: skip
+            raise DataError(
+                f"votes are needed, got {type(votes).__name__}; columns go through "
+                f"cw.{self.kind.name}.{self.kind.constructor.__name__}({columns})"
+            )
+        return self.from_table(to_polars(votes))
+
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        """Convert a table with the columns task, worker and those of an answer to votes."""
+        assert self.kind.constructor is not None
+        roles = None if self.kind.detect_columns is None else self.kind.detect_columns(table.columns)
+        columns, _ = pick(table, roles, "the frame", (), ("task", "worker", *self.kind.columns))
+        return self.kind.constructor(**columns)
 
     def _missing(self, what: str) -> ParameterError:
         return ParameterError(f"{what} is not available for {self.display_name}")
@@ -213,6 +245,7 @@ class Kind:
         coder: `coder(columns, **options)` reads the columns into answers.
         default: Name of the default method.
         hooks: The services of this kind (see `KindHooks`).
+        constructor: `constructor(task, worker, ...)` builds votes from columns: `cw.numbers.number_votes`.
         answers_word: What messages call its answers in the plural.
         votes: Class of its votes.
         detect_columns: `detect_columns(header)` returns which columns of a file hold an answer where the caller did
@@ -236,6 +269,7 @@ class Kind:
     coder: Callable[..., Coder]
     default: str
     hooks: KindHooks
+    constructor: Callable[..., Votes[Any]] | None = None
     answers_word: str = "answers"
     votes: type[Votes[Any]] = Votes
     detect_columns: Callable[[Sequence[str]], Mapping[str, str] | None] | None = None
@@ -249,6 +283,9 @@ class Kind:
     blank: str | None = None
     along: tuple[str, ...] = ()
     from_labels: bool = False
+
+    def __post_init__(self) -> None:
+        self.hooks.kind = self
 
     @property
     def display_name(self) -> str:

@@ -72,10 +72,13 @@ def names(takes: str | None = "classes") -> list[str]:
 
 
 def methods(kind: str | None = None) -> list[str]:
-    """Names of the methods, those of plug-ins included.
+    """Return the names of the methods, those of plug-ins included.
 
     Args:
-        kind: Only the methods for this kind of answer (`"classes"`, `"numbers"`, ...).
+        kind: Only the methods for this kind of answer ("classes", "numbers", ...); of all kinds by default.
+
+    Returns:
+        Registry names.
 
     >>> methods("triplets")
     ['crowd_embedding', 'triplet_embedding']
@@ -94,6 +97,13 @@ def default_method(votes: Any, gold: Any = None) -> str:
     """Return the default method for these votes and gold answers, in Python, on the command line and on the server.
 
     The kind's hook `default_method` chooses it: ordered classes, and votes of LLM judges alone, have their own.
+
+    Args:
+        votes: Votes of any kind.
+        gold: Known answers of some tasks, if any.
+
+    Returns:
+        The registry name of the method.
     """
     chosen: str = votes.kind.hooks.default_method(votes, gold)
     return chosen
@@ -126,6 +136,13 @@ def get(name: str) -> type[Any]:
 
 def method(name: str, **params: Any) -> Any:
     """Create a method by its registry name.
+
+    Args:
+        name: Registry name, such as "dawid_skene" (see `methods`).
+        **params: Hyperparameters of the method.
+
+    Returns:
+        The method; its `fit` takes votes.
 
     >>> method("wawa", seed=7)
     Wawa(seed=7, ties='split')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,16 +13,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .errors import DataError, ParameterError
 from .estimate import Estimate, WorkerSummary
 from .kind import Kind
 from .model import Model
 from .registry import get, resolve
+from .vocabulary import Codes, lookup, quote
 from .votes import Votes
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 F8 = npt.NDArray[np.float64]
+# What to do with workers who were not in the fit: raise, or treat them as the average worker.
+UnknownWorkers = Literal["error", "average"]
 _MISSING = object()  # distinct from None, which an attribute may be
 
 
@@ -202,7 +206,7 @@ class Result(FitTrace):
         return self
 
     # ---------------------------------------------------------------- new tasks, saving, loading
-    def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
+    def infer(self, annotations: Votes[Any], *, unknown_workers: UnknownWorkers = "error") -> Result:
         """Estimate the labels of new tasks from answers of the same workers, with the fitted parameters held fixed.
 
         Args:
@@ -212,6 +216,36 @@ class Result(FitTrace):
         """
         result: Result = self.kind.hooks.infer(self, annotations, unknown_workers)
         return result
+
+    def worker_codes(self, workers: pl.Series, unknown: UnknownWorkers) -> tuple[Codes, npt.NDArray[np.bool_]]:
+        """Return the codes of other votes' workers in this fit, and which of them were in it."""
+        codes, is_known = lookup(self.workers, workers)
+        self.check_workers(workers, is_known, unknown)
+        return codes, is_known
+
+    def check_workers(self, workers: pl.Series, is_known: npt.NDArray[np.bool_], unknown: UnknownWorkers) -> None:
+        """Raise if some workers were not in the fit and are not to be treated as the average worker."""
+        if unknown not in ("error", "average"):
+            raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown!r}")
+        if unknown == "error" and not is_known.all():
+            new = workers.filter(~pl.Series(is_known))
+            raise DataError(
+                f"{len(new)} workers were not there when {self.method} was fitted: {quote(new)}; "
+                "pass unknown_workers='average' to treat them as the average worker"
+            )
+
+    def for_votes(self, votes: Votes[Any], estimate: Estimate, worker_summary: WorkerSummary, **changes: Any) -> Result:
+        """Return the result of inference on other votes: this fit with their tasks, workers and estimates."""
+        return replace(
+            self,
+            tasks=votes.tasks,
+            workers=votes.workers,
+            estimate=estimate,
+            worker_summary=worker_summary,
+            labels_per_task=votes.labels_per_task,
+            labels_per_worker=votes.labels_per_worker,
+            **{"gold": None, "extra": {}, **changes},
+        )
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write result.json, arrays.npz and the vocabularies; existing files are replaced only with `force`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from .errors import DataError, LedgerWarning
+from .faults import caller_level
 from .intake.frames import to_polars
 from .vocabulary import Codes, as_series, lookup, quote
 
@@ -47,6 +48,29 @@ def truth_table(truth: Any, columns: Sequence[str] = ("label",), aliases: Sequen
     return frame
 
 
+def answers_truth(truth: Any, column: str, coder: Callable[[dict[str, Any]], Any]) -> tuple[pl.Series, Any]:
+    """Return the tasks of a truth and their answers, for kinds whose answer is one column of JSON.
+
+    Args:
+        truth: A mapping task -> answer, or a table with a column `task` and the answer's `column` (or `label`).
+        column: Column of the answer.
+        coder: The coder of the kind, which has the `texts` of its answers.
+    """
+    if isinstance(truth, dict):
+        truth = pl.DataFrame({"task": pl.Series(list(truth)), column: coder({column: list(truth.values())}).texts})
+    table = truth_table(truth, (column,), aliases=("label",))
+    try:
+        return table["task"], coder({column: table[column]}).finish()
+    except DataError as error:
+        raise DataError(f"the truth: {error}") from None
+
+
+def place_answers(tasks: pl.Series, answers: Any, all_tasks: pl.Series) -> tuple[npt.NDArray[np.int64], Any]:
+    """Return the codes of the gold tasks among all tasks, and the answers of these; warn about the others."""
+    task, is_known = place_gold(tasks.to_frame("task"), all_tasks)
+    return task[is_known].astype(np.int64), answers.take(np.flatnonzero(is_known))
+
+
 def place_gold(table: pl.DataFrame, tasks: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
     """Return the codes of the gold tasks, and which of them are among the tasks; warn about the others."""
     task, is_known = lookup(tasks, table["task"])
@@ -57,7 +81,7 @@ def place_gold(table: pl.DataFrame, tasks: pl.Series) -> tuple[Codes, npt.NDArra
         warnings.warn(
             f"{len(unknown)} gold tasks have no annotations and are left out: {quote(unknown)}",
             LedgerWarning,
-            stacklevel=4,
+            stacklevel=caller_level(),
         )
     return task, is_known
 

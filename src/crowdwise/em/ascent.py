@@ -1,9 +1,10 @@
 """Ascent on a smooth objective by preconditioned L-BFGS: for models whose M-step has no closed form.
 
 The gradient of a marginal log-likelihood is that of its EM bound at the current posterior (Fisher's identity), so the
-marginal itself is climbed: no inner loop. The objective also returns a positive curvature for every parameter (the
-diagonal of the complete-data information); with it as the starting metric, parameters of workers with ten thousand
-labels and of tasks with three take steps of their own size. Every step passes Armijo's test, so the trace never falls.
+marginal is maximised directly, without an inner loop. The objective also returns a positive curvature for every
+parameter (the diagonal of the complete-data information). It preconditions the steps, so that parameters with ten
+thousand labels and with three take steps of suitable size. Every step satisfies Armijo's condition, so the trace never
+falls.
 Nocedal & Wright (2006), Numerical Optimization, algorithm 7.4, doi:10.1007/978-0-387-40065-5.
 """
 
@@ -21,7 +22,7 @@ from .journal import LoopCheckpoint, loop_checkpoint
 
 F8 = npt.NDArray[np.float64]
 MEMORY = 10
-# A step is halved at most this often; after that rounding, not the step, is what keeps the objective from rising.
+# Most halvings of a step; a smaller step fails because of rounding.
 HALVINGS = 30
 
 
@@ -36,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Step:
-    """A step taken: how far x moved, how far the gradient turned, and the product of both."""
+    """A step: the change of x, the change of the gradient, and their product."""
 
     moved: F8
     turned: F8
@@ -45,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Climb:
-    """Where the ascent ended, and the objective after each step."""
+    """The maximum, and the objective after each step."""
 
     x: F8
     trace: F8
@@ -64,8 +65,8 @@ def climb(
 ) -> Climb:
     """Maximise from `start`; stops when a step's relative gain falls below `tol`.
 
-    No parameter moves by more than `reach` in a step: a leap could land in a mirror image of the solution, where
-    all classes have changed their names. Within a journal it is kept: an ascent that was killed goes on to the same
+    No parameter changes by more than `reach` in a step, because a larger one could end at a mirror image of the
+    solution with permuted classes. Within a journal the state is saved, and an interrupted ascent resumes with the same
     bits.
     """
     checkpoint = loop_checkpoint()
@@ -82,7 +83,7 @@ def climb(
                 break
             step /= 2
         else:
-            converged = not memory  # nothing rises even along the plain gradient
+            converged = not memory  # there is no gain even along the plain gradient
             memory.clear()
             if converged:
                 break
@@ -126,7 +127,7 @@ def _save(
 
 
 def _resumed_state(checkpoint: LoopCheckpoint, memory: deque[Step]) -> _AscentState | None:
-    """Where it stood, its steps put back into memory."""
+    """Return the saved state and restore the steps in memory."""
     arrays = checkpoint.read()
     if arrays is None:
         return None
@@ -137,7 +138,7 @@ def _resumed_state(checkpoint: LoopCheckpoint, memory: deque[Step]) -> _AscentSt
 
 
 def _direction(point: Point, memory: deque[Step]) -> F8:
-    """The two-loop recursion; without memory, the gradient in the metric of the curvature."""
+    """Return the direction by the two-loop recursion; without memory, the gradient divided by the curvature."""
     direction, scratch = point.gradient.copy(), np.empty_like(point.gradient)
     used: list[tuple[Step, float]] = []
     for step in reversed(memory):
@@ -154,5 +155,5 @@ def _direction(point: Point, memory: deque[Step]) -> F8:
 
 
 def dot(a: F8, b: F8) -> float:
-    """a · b without BLAS, whose threads wait for each other on a busy machine and change the last bits."""
+    """Return a · b without BLAS, whose threads contend on a busy machine and change the last bits."""
     return float(np.einsum("i,i->", a, b))

@@ -1,12 +1,12 @@
-"""Parts on a Dask cluster: one at a given address, or one of this machine's processes, made and closed here.
+"""Passes over parts on a Dask cluster: at a given address, or of local processes, which are started and closed here.
 
-    with hired("tcp://10.0.0.7:8786") as hire:      # or "local", "local:4"
-        fit_parts(method, source, hire)
+    with dask_executor("tcp://10.0.0.7:8786") as executor:      # or "local", "local:4"
+        fit_parts(method, source, executor)
 
-Jobs are pure functions of what they are sent and the number of a part, and whoever gets one opens the part itself. What
-all jobs of a pass need (the parameters) is sent once, as the result of a task: workers hand it to each other, and where
-its owner dies the scheduler has it made again. Sums come back in any order, as nodes of the one tree over the parts'
-numbers, so neither the number of workers nor their luck shows in the answer.
+Jobs are pure functions of their arguments and the number of a part, which the worker opens itself. The data that all
+jobs of a pass need (the parameters) is sent once, as the result of a task: workers copy it from each other, and if its
+owner dies the scheduler recomputes it. Sums arrive in any order, as nodes of one tree over the parts' numbers, so the
+result depends neither on the number of workers nor on failures.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from .sources import Source
 V = TypeVar("V", bound=Votes[Any])
 W = TypeVar("W")
 T = TypeVar("T")
-# Jobs for each of the cluster's threads in one pass: late ones are few, and every job sends one table of sums.
+# Jobs per thread of the cluster in one pass: few stragglers, and every job sends one table of sums.
 JOBS_PER_THREAD = 2
-# Seconds that a scheduler may take to answer.
+# Seconds to wait for the scheduler's answer.
 CONNECT_TIMEOUT = 10
-# A part that so many workers have died of is not given to another.
+# After this many deaths of workers on the same part, the pass fails.
 ALLOWED_FAILURES = 20
-# Processes on this machine keep the memory that they have freed, up to this: Dask's own setting gives each table of a
-# part back to the system, to be asked for again and cleared for the next part, which costs a third of a pass.
+# Local processes keep freed memory up to this size: with Dask's own setting, each table of a part is returned to the
+# system and allocated and cleared again for the next part, which costs a third of a pass.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
-# Seconds after which lost processes of this machine are asked for again, and a cluster for who works in it.
+# Seconds between restarts of lost local processes, and between updates of the list of workers.
 RETRY_SECONDS = 5.0
 
 
 class Dask(Generic[V, W]):
-    """A driver over a `dask.distributed.Client`; `jobs` is into how many the parts are dealt."""
+    """A driver over a `dask.distributed.Client`; `jobs` is the number of jobs that the parts are divided into."""
 
     def __init__(self, source: Source[V], prepare: Prepare[V, W], client: Any, jobs: int | None = None) -> None:
         self.source, self.prepare, self.client, self.jobs = source, prepare, client, jobs
@@ -56,43 +56,43 @@ class Dask(Generic[V, W]):
         self._slots_read_at = float("-inf")
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
-        """job(shard) of every part, in their order; no more are under way than the cluster can work on."""
+        """Yield job(shard) of every part, in order; the number of pending jobs is limited by the cluster's threads."""
         with self._errors():
             job_future, slots = self._scatter(job), self._slots()
             running: deque[Any] = deque()
             for number in range(self.n):
                 if len(running) >= JOBS_PER_THREAD * len(slots):
-                    yield self._result(running.popleft())
+                    yield running.popleft().result()
                 running.append(self._submit(_run_part, job_future, slots[number % len(slots)], number))
             while running:
-                yield self._result(running.popleft())
+                yield running.popleft().result()
 
     def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
-        """The sum of job(shard) over all parts, in whatever order their sums arrive."""
+        """Return the sum of job(shard) over all parts; it does not depend on the order in which sums arrive."""
         tree = Tree(add)
         with self._errors():
             job_future, slots = self._scatter((job, add)), self._slots()
             runs = enumerate(self._runs(len(slots)))
             running = [self._submit(_run_parts, job_future, slots[i % len(slots)], lo, hi) for i, (lo, hi) in runs]
             for future in import_module("distributed").as_completed(running, loop=self.client.loop):
-                for start, height, total in self._result(future):
+                for start, height, total in future.result():
                     tree.put(start, total, height)
                 future.release()
         return tree.total()
 
     def under(self, prepare: Prepare[Any, Any]) -> Self:
-        """The same votes and cluster with parts made ready in another way."""
+        """Return a driver for the same votes and cluster that prepares the parts in another way."""
         return type(self)(self.source, prepare, self.client, self.jobs)
 
     def _runs(self, slots: int) -> list[tuple[int, int]]:
-        """Runs of a power of two of parts: each is one node of the tree, so one table goes over the network."""
+        """Return runs of 2^n parts: each is one node of the tree, so one table is sent per run."""
         jobs, size = JOBS_PER_THREAD * slots if self.jobs is None else self.jobs, 1
         while self.n > size * jobs:
             size *= 2
         return [(lo, min(lo + size, self.n)) for lo in range(0, self.n, size)]
 
     def _slots(self) -> list[str | None]:
-        """The workers of the cluster, each as often as it has threads, in turn."""
+        """Return the workers of the cluster, each repeated by its number of threads, in turn."""
         if time.monotonic() - self._slots_read_at > RETRY_SECONDS:
             threads = {where: int(n) for where, n in sorted(self.client.nthreads().items())}
             most = max(threads.values(), default=0)
@@ -101,27 +101,24 @@ class Dask(Generic[V, W]):
         return self._known_slots or [None]
 
     def _scatter(self, payload: Any) -> Any:
-        """A future of the thing itself, that the scheduler can have made again."""
+        """Return a future of the payload that the scheduler can recompute."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self.client.submit(_identity, payload, pure=False)
 
     def _submit(self, work: Callable[..., T], job_future: Any, slot: str | None, *numbers: int) -> Any:
-        """Have it done, by this worker if it lives and is not behind: left to itself, the scheduler soon gives all jobs
-        of a pass to the one that has the parameters."""
+        """Submit a job, preferably to the given worker: by default the scheduler would soon assign all jobs of a pass
+        to the worker that holds the parameters."""
         if self._shards is None:
             self._shards = self._scatter(Shards(self.source, self.prepare))
         placement = {} if slot is None else {"workers": [slot], "allow_other_workers": True}
         return self.client.submit(work, self._shards, job_future, *numbers, pure=False, **placement)
 
-    def _result(self, future: Any) -> Any:
-        return future.result()
-
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """What may happen to a cluster, in one line."""
+        """Convert failures of the cluster to one-line errors."""
         from asyncio import CancelledError
-        from concurrent.futures import CancelledError as GivenUp
+        from concurrent.futures import CancelledError as FutureCancelled
 
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError
@@ -134,9 +131,9 @@ class Dask(Generic[V, W]):
                 f"workers of the cluster at {where} died again and again on the same part ({first_line(error)[:120]}); "
                 "do they have enough memory?"
             ) from None
-        except (CommClosedError, CancelledError, GivenUp, OSError, TimeoutError) as error:
+        except (CommClosedError, CancelledError, FutureCancelled, OSError, TimeoutError) as error:
             is_local_file = isinstance(error, OSError) and not isinstance(error, CommClosedError)
-            if is_local_file and self.client.status == "running":  # a file of ours, not the network
+            if is_local_file and self.client.status == "running":  # an error of a file, not of the network
                 raise
             raise DataError(
                 f"the Dask scheduler at {where} is gone ({first_line(error)[:80] or type(error).__name__}); start it "
@@ -159,22 +156,22 @@ def _run_parts(shards: Shards[Any, W], job_and_add: Any, lo: int, hi: int) -> li
 
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
-    """Whoever is at a scheduler's address, or as many processes of this machine as "local:N" says."""
+    """Return an executor for the cluster at a scheduler's address, or for N local processes ("local:N")."""
     try:
         dask, distributed = import_module("dask"), import_module("distributed")
     except ImportError:
         raise MissingDependencyError("a cluster needs Dask; install it with: pip install 'crowdwise[dask]'") from None
     with contextlib.ExitStack() as stack:
-        # What a worker died of is told when the same part has killed many.
-        patience = {
+        # The death of a worker is an error only if many have died on the same part.
+        timeouts = {
             "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
             "distributed.deploy.lost-worker-timeout": RETRY_SECONDS,
         }
-        # Nobody looks at the samples that processes take of themselves.
+        # The profiles that processes record of themselves are not used.
         settings = {"distributed.nanny.pre-spawn-environ": MALLOC, "distributed.worker.profile.enabled": False}
-        stack.enter_context(dask.config.set(patience | settings))
+        stack.enter_context(dask.config.set(timeouts | settings))
         if address.partition(":")[0] == "local":
-            # One thread each, in the kernels too: more of them would stand in each other's way.
+            # One thread per process, in the kernels too, to avoid contention.
             options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
             environment = {"CROWDWISE_THREADS": "1", "OMP_NUM_THREADS": "1"}
             cluster = distributed.LocalCluster(
@@ -182,8 +179,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
             )
             stack.enter_context(cluster)
             stack.enter_context(_kept_alive(cluster, _n_processes(address)))
-            # Sums come from the processes themselves, not by way of the scheduler, which may be all that is in reach of
-            # somebody who connects to a cluster elsewhere.
+            # Local processes send their sums directly; on a remote cluster only the scheduler may be reachable.
             client_options = {"set_as_default": False, "direct_to_workers": True}
             client = stack.enter_context(distributed.Client(cluster, **client_options))
         else:
@@ -199,15 +195,15 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 @contextmanager
 def _kept_alive(cluster: Any, n: int) -> Iterator[None]:
-    """Ask for the processes again and again: one that dies while it starts is otherwise given up by its nanny."""
+    """Request the processes periodically, because a process that dies while it starts is not restarted by its nanny."""
     done = threading.Event()
 
-    def ask() -> None:
+    def scale() -> None:
         while not done.wait(RETRY_SECONDS):
-            with contextlib.suppress(Exception):  # a cluster that is closing has no use for it
+            with contextlib.suppress(Exception):  # the cluster may be closing
                 cluster.scale(n)
 
-    thread = threading.Thread(target=ask, daemon=True, name="crowdwise-revive")
+    thread = threading.Thread(target=scale, daemon=True, name="crowdwise-revive")
     thread.start()
     try:
         yield
@@ -217,7 +213,7 @@ def _kept_alive(cluster: Any, n: int) -> Iterator[None]:
 
 
 def _n_processes(address: str) -> int:
-    """The N of "local:N"; as many as there are cores where nothing is said."""
+    """Return the N of "local:N"; by default the number of cores."""
     from .kernels import n_threads
 
     _, _, number = address.partition(":")

@@ -1,11 +1,10 @@
-"""Who runs a job on every part of a source: this process, or threads of it; a cluster is another (cluster.py).
+"""Drivers, which run a job on every part of a source: in this process or in threads; cluster.py adds Dask.
 
     driver.map(job)        job(shard) of every part, in the order of the parts
-    driver.sum(job, add)   their sum along the fixed tree over the parts' numbers (`maths.em.Tree`)
+    driver.sum(job, add)   their sum along the fixed tree over the parts' numbers (`loop.Tree`)
 
-A job is a pure function of parameters and one shard; what it gives is small (statistics) or belongs to the shard's
-tasks. The order of sums is the parts' own, so every driver gives the same bits, in however many jobs the parts are
-dealt out.
+A job is a pure function of parameters and one shard; its result is small (statistics) or has one row per task of the
+shard. The order of sums is fixed by the parts, so every driver gives the same bits for any number of jobs.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from ..core.votes import Votes
 from .loop import Tree, tree_sum
-from .sources import Known, Source
+from .sources import GoldCodes, Source
 
 V = TypeVar("V", bound=Votes[Any])
 V_in = TypeVar("V_in", bound=Votes[Any], contravariant=True)
@@ -30,36 +29,42 @@ Node = tuple[int, int, T]  # start, height, sum
 
 
 class Prepare(Protocol[V_in, W_co]):
-    """Makes a part ready for its passes."""
+    """Prepares a part for passes."""
 
-    def __call__(self, part: V_in, gold: Known | None, first: int, number: int) -> W_co:
-        """The shard; `gold` is the truth of its tasks, `first` the number of its first task among all, `number` that
-        of the part."""
+    def __call__(self, part: V_in, gold: GoldCodes | None, first: int, number: int) -> W_co:
+        """Return the shard of a part.
+
+        Args:
+            part: The part.
+            gold: Gold codes of its tasks.
+            first: Index of its first task among all tasks.
+            number: Number of the part.
+        """
 
 
 class Jobs(Protocol[W_co]):
     """Runs jobs over all parts."""
 
     def map(self, job: Callable[[W_co], T]) -> Iterator[T]:
-        """job(shard) of every part, in their order."""
+        """Yield job(shard) of every part, in order."""
 
     def sum(self, job: Callable[[W_co], T], add: Callable[[T, T], T]) -> T:
-        """The sum of job(shard) over all parts."""
+        """Return the sum of job(shard) over all parts."""
 
 
 class Driver(Jobs[W_co], Protocol[W_co]):
     """Runs jobs over the parts of a source."""
 
     def under(self, prepare: Prepare[Any, Any]) -> Driver[Any]:
-        """The same votes and hands with parts made ready in another way."""
+        """Return a driver for the same votes that prepares the parts in another way."""
 
 
-# Who is to run the parts of a source: a driver's class, with its own options bound.
+# Makes a driver for a source: a driver's class with its options bound.
 Executor = Callable[[Source[Any], Prepare[Any, Any]], Driver[Any]]
 
 
 class Shards(Generic[V, W]):
-    """The parts of a source, each made ready when it is asked for; those of a source that stays only once."""
+    """The parts of a source, prepared on access; those of a source in memory are prepared once."""
 
     def __init__(self, source: Source[V], prepare: Prepare[V, W]) -> None:
         self.source, self.prepare = source, prepare
@@ -68,7 +73,7 @@ class Shards(Generic[V, W]):
         self._scratch = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.source, self.prepare)  # who gets them makes the parts ready themselves
+        return type(self), (self.source, self.prepare)  # the receiving process prepares the parts itself
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -76,13 +81,13 @@ class Shards(Generic[V, W]):
     def __getitem__(self, number: int) -> W:
         if number in self._ready:
             return self._ready[number]
-        shard = self.prepare(self.source.part(number), self.source.known_classes(number), self.first[number], number)
+        shard = self.prepare(self.source.part(number), self.source.gold_codes(number), self.first[number], number)
         if self.source.stays:
             self._ready[number] = shard
         return shard
 
     def run(self, job: Callable[[W], T], number: int) -> T:
-        """job(shard) of a part; all that a thread works on share its scratch arrays, one after the other."""
+        """Return job(shard) of a part; the shards that a thread works on share its scratch arrays."""
         shard = self[number]
         if hasattr(shard, "buffers"):
             if not hasattr(self._scratch, "buffers"):
@@ -91,53 +96,53 @@ class Shards(Generic[V, W]):
         return job(shard)
 
     def nodes(self, job: Callable[[W], T], add: Callable[[T, T], T], lo: int, hi: int) -> list[Node[T]]:
-        """What a run of parts adds up to, as nodes of the tree over all parts."""
+        """Return the sums of a run of parts as nodes of the tree over all parts."""
         tree = Tree(add)
         for number in range(lo, hi):
             tree.put(number, self.run(job, number))
         return [(start, height, total) for (start, height), total in tree.nodes.items()]
 
 
-def dealt(parts: int, jobs: int) -> list[tuple[int, int]]:
-    """At most `jobs` runs of parts, about equally long."""
+def runs_of_parts(parts: int, jobs: int) -> list[tuple[int, int]]:
+    """Divide the parts into at most `jobs` runs of about equal length."""
     jobs = max(1, min(parts, jobs))
     return list(pairwise([parts * i // jobs for i in range(jobs + 1)]))
 
 
 class InProcess(Generic[V, W]):
-    """One part after the other."""
+    """Runs the parts one after the other in this process."""
 
     def __init__(self, source: Source[V], prepare: Prepare[V, W]) -> None:
         self.shards = Shards(source, prepare)
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
-        """job(shard) of every part, in their order."""
+        """Yield job(shard) of every part, in order."""
         return (self.shards.run(job, number) for number in range(len(self.shards)))
 
     def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
-        """The sum of job(shard) over all parts."""
+        """Return the sum of job(shard) over all parts."""
         return tree_sum(self.map(job), add)
 
     def under(self, prepare: Prepare[Any, Any]) -> Self:
-        """The same votes with parts made ready in another way."""
+        """Return a driver for the same votes that prepares the parts in another way."""
         return type(self)(self.shards.source, prepare)
 
 
 class Threads(InProcess[V, W]):
-    """Several parts at a time, never more in memory than there are threads."""
+    """Runs the parts in threads; no more parts are in memory at a time than there are threads."""
 
     def __init__(self, source: Source[V], prepare: Prepare[V, W], threads: int, jobs: int | None = None) -> None:
         super().__init__(source, prepare)
         self.threads, self.jobs = threads, jobs
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
-        """job(shard) of every part, in their order."""
+        """Yield job(shard) of every part, in order."""
         runs = [(number, number + 1) for number in range(len(self.shards))]
         return self._run(runs, lambda lo, hi: self.shards.run(job, lo))  # noqa: ARG005
 
     def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
-        """The sum of job(shard) over all parts, those of one job added up by whoever has it."""
-        runs = dealt(len(self.shards), len(self.shards) if self.jobs is None else self.jobs)
+        """Return the sum of job(shard) over all parts; each thread adds up the parts of its job."""
+        runs = runs_of_parts(len(self.shards), len(self.shards) if self.jobs is None else self.jobs)
         tree = Tree(add)
         for nodes in self._run(runs, lambda lo, hi: self.shards.nodes(job, add, lo, hi)):
             for start, height, total in nodes:
@@ -145,11 +150,11 @@ class Threads(InProcess[V, W]):
         return tree.total()
 
     def under(self, prepare: Prepare[Any, Any]) -> Self:
-        """The same votes and threads with parts made ready in another way."""
+        """Return a driver for the same votes and threads that prepares the parts in another way."""
         return type(self)(self.shards.source, prepare, self.threads, self.jobs)
 
     def _run(self, runs: list[tuple[int, int]], work: Callable[[int, int], T]) -> Iterator[T]:
-        # A pool of its own: the kernels' pool must not wait for itself.
+        # A separate pool, because jobs wait for the kernels' pool.
         with ThreadPoolExecutor(self.threads, thread_name_prefix="crowdwise-shards") as pool:
             running: deque[Future[T]] = deque()
             for lo, hi in runs:

@@ -1,11 +1,11 @@
-"""Where the loops of a fit stand, on disk: a fit whose process was killed goes on from there, to the same bits.
+"""Checkpoints of the loops of a fit on disk: an interrupted fit resumes from them with the same bits.
 
-    with Journal(folder, "what is fitted to what").open() as journal:
-        method.fit(...)            # every loop in it is kept
+    with Journal(folder, "method and data of the fit").open() as journal:
+        method.fit(...)            # every loop in it is saved
 
-Loops are numbered in the order in which a fit runs them. An EM loop keeps the statistics of its last pass, those that
-the parameters of that pass were maximised from, and its trace; others keep what they go on from. What a fit does
-between its loops is done again.
+Loops are numbered in the order in which a fit runs them. An EM loop saves the statistics of its last pass, those from
+which the parameters of that pass were maximised, and its trace; other loops save their own state. The work between
+loops is repeated.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from ..core.errors import unwritable
 from .loop import LoopState, Statistics
 
 S = TypeVar("S", bound=Statistics)
-# Statistics of fewer bytes are kept after every pass, larger ones every so many seconds.
+# Statistics with fewer bytes are saved after every pass, larger ones at this interval in seconds.
 SMALL_BYTES, WRITE_INTERVAL = 1 << 28, 30.0
 current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
-    """The loops of one fit; `what` says which fit it is, and a journal of another one is begun again."""
+    """The loops of one fit; `fit` identifies the fit, and the journal of another fit is cleared."""
 
     def __init__(self, folder: Path, fit: Any) -> None:
         self.folder = folder
         text = json.dumps(fit, sort_keys=True, default=str).encode()
         self.digest = hashlib.blake2b(text, digest_size=16).hexdigest()
         self.loops = 0
-        self.resumed = 0  # passes that need not be made again
+        self.resumed = 0  # number of passes that are not repeated
 
     @contextmanager
     def open(self) -> Iterator[Journal]:
-        """Keep the loops of every fit within."""
+        """Save the loops of every fit in this context."""
         digest_file = self.folder / "fit.json"
         if not digest_file.is_file() or digest_file.read_text(encoding="utf-8") != self.digest:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -60,31 +60,31 @@ class Journal:
             current.reset(token)
 
     def loop_checkpoint(self) -> LoopCheckpoint:
-        """Those of the next loop."""
+        """Return the checkpoint of the next loop."""
         self.loops += 1
         return LoopCheckpoint(self, self.folder / f"loop-{self.loops:04d}.npz")
 
     def checkpointer(self, stats: S) -> EMCheckpointer[S]:
-        """The keeper of the next EM loop, whose statistics are of this type."""
+        """Return the checkpointer of the next EM loop, whose statistics are of this type."""
         return EMCheckpointer(self.loop_checkpoint(), type(stats))
 
 
 def loop_checkpoint() -> LoopCheckpoint:
-    """The notes of the next loop of the fit that is under way; nobody keeps them where there is no journal."""
+    """Return the checkpoint of the next loop of the current fit; without a journal nothing is saved."""
     journal = current.get()
     return LoopCheckpoint(None, None) if journal is None else journal.loop_checkpoint()
 
 
 @dataclass
 class LoopCheckpoint:
-    """The arrays that one loop goes on from, in one file, which is replaced as a whole."""
+    """The arrays from which one loop resumes, in a file that is replaced atomically."""
 
     journal: Journal | None
     path: Path | None
     when: float = -np.inf
 
     def read(self) -> dict[str, Any] | None:
-        """What was written last; None where the loop had not begun."""
+        """Return the arrays that were written last; None if there are none."""
         if self.journal is None or self.path is None or not self.path.is_file():
             return None
         with np.load(self.path, allow_pickle=False) as file:
@@ -93,7 +93,7 @@ class LoopCheckpoint:
         return arrays
 
     def write(self, passes: int, last: bool, **arrays: Any) -> None:
-        """Keep these after so many passes, unless they are large and some were kept a moment ago."""
+        """Save these arrays after so many passes, unless they are large and the last write was a moment ago."""
         if self.path is None:
             return
         is_small = sum(np.asarray(array).nbytes for array in arrays.values()) < SMALL_BYTES
@@ -111,13 +111,13 @@ class LoopCheckpoint:
 
 @dataclass
 class EMCheckpointer(Generic[S]):
-    """Keeps one EM loop."""
+    """Checkpoints of one EM loop."""
 
     loop_checkpoint: LoopCheckpoint
     kind: type[S]
 
     def load(self) -> LoopState[S] | None:
-        """Where the loop stood; None where it had not begun."""
+        """Return the saved state; None if there is none."""
         arrays = self.loop_checkpoint.read()
         if arrays is None:
             return None
@@ -126,10 +126,10 @@ class EMCheckpointer(Generic[S]):
         return LoopState(previous, stats, tuple(arrays["trace"].tolist()), int(arrays["passes"]))
 
     def save(self, checkpoint: LoopState[S], last: bool) -> None:
-        """Keep where it stands, unless it is large and was kept a moment ago."""
+        """Save the state, unless it is large and the last write was a moment ago."""
         arrays = {
-            f"{part}.{field.name}": getattr(getattr(checkpoint, part), field.name)
-            for part in ("of", "stats")
+            f"{part}.{field.name}": getattr(stats, field.name)
+            for part, stats in (("of", checkpoint.previous), ("stats", checkpoint.stats))
             for field in fields(self.kind)  # type: ignore[arg-type]
         }
         self.loop_checkpoint.write(checkpoint.passes, last, trace=np.array(checkpoint.trace), **arrays)

@@ -1,6 +1,6 @@
-"""The one EM loop: convergence on the true objective, traces, safeguarded acceleration; and statistics that add up.
+"""The EM loop: convergence on the true objective, traces, safeguarded acceleration; and additive statistics.
 
-The loop sees a model's M-step and prior, and one function that passes over all data; shards are the engine's business.
+The loop uses a model's M-step and prior, and one function that passes over all data; passes.py handles the shards.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ F8 = npt.NDArray[np.float64]
 
 
 class Statistics(Protocol):
-    """What a pass gives, and where three steps of it point to."""
+    """Result of a pass, which can be extrapolated."""
 
     def extrapolate(self, one: Self, two: Self) -> Self:
-        """Where these, and those of the next two steps, point to."""
+        """Extrapolate from these statistics and those of the next two steps."""
 
 
 P = TypeVar("P")
@@ -31,18 +31,18 @@ S_in = TypeVar("S_in", contravariant=True)
 
 
 class LoopModel(Protocol[P, S_in]):
-    """What the loop needs to know of a model."""
+    """The part of a model that the loop uses."""
 
     def maximise(self, stats: S_in, /) -> P:
-        """The best parameters for these statistics."""
+        """Return the best parameters for these statistics."""
 
     def log_prior(self, params: P, /) -> float:
-        """The log prior density of the parameters, up to a constant."""
+        """Return the log prior density of the parameters, up to a constant."""
 
 
 @dataclass(frozen=True)
 class Fit(Generic[P, S]):
-    """Where the loop ended: `stats` are those of the pass under `params`."""
+    """Result of the loop; `stats` are those of the pass under `params`."""
 
     params: P
     stats: S
@@ -61,27 +61,27 @@ class _State(Generic[P, S]):
     params: P
     stats: S
     objective: float
-    of: S | None = None  # what the parameters were maximised from
+    previous: S | None = None  # the statistics from which the parameters were maximised
 
 
 @dataclass(frozen=True)
 class LoopState(Generic[S]):
-    """Where a loop stood: statistics under the parameters that `of` calls for, and the way there."""
+    """State of a loop: the statistics under the parameters maximised from the `previous` ones, and the trace so far."""
 
-    of: S
+    previous: S
     stats: S
     trace: tuple[float, ...]
     passes: int
 
 
 class Checkpointer(Protocol[S]):
-    """Keeps where the loop stands, so that another process can go on from there."""
+    """Saves the state of the loop, so that another process can resume it."""
 
     def load(self) -> LoopState[S] | None:
-        """Where it stood; None where it has not begun."""
+        """Return the saved state; None if there is none."""
 
     def save(self, checkpoint: LoopState[S], last: bool) -> None:
-        """Keep it, always when it is the last; before, it may leave some out."""
+        """Save a state; only the last one must not be skipped."""
 
 
 def climb(
@@ -94,24 +94,24 @@ def climb(
     per: float | None = None,
     accelerate: bool = False,
     callback: Callback | None = None,
-    of: S | None = None,
+    previous: S | None = None,
     checkpointer: Checkpointer[S] | None = None,
 ) -> Fit[P, S]:
-    """EM from given parameters: at most `max_iter` passes over the data, each followed by an M-step.
+    """Run EM from given parameters: at most `max_iter` passes over the data, each followed by an M-step.
 
-    Stops when the objective changes by less than `tol` times `per` (the objective itself when left out). With
-    `accelerate`, two steps are followed by a SQUAREM leap, which is kept only where the objective ends higher than
-    without it; the gain of all three together is then compared with `tol`. A `checkpointer` saves the state, including
-    the statistics `of` which `start` is the maximiser: an interrupted loop resumes bit-identically.
+    Stops when the objective changes by less than `tol` times `per` (by default the objective itself). With
+    `accelerate`, two steps are followed by a SQUAREM extrapolation, which is kept only if it increases the objective;
+    the gain of all three together is then compared with `tol`. A `checkpointer` saves the state, including the
+    `previous` statistics, from which `start` was maximised: an interrupted loop resumes bit-identically.
     """
     checkpoint = None if checkpointer is None else checkpointer.load()
     passes = 0 if checkpoint is None else checkpoint.passes
 
-    def sweep_at(params: P, of: S | None) -> _State[P, S]:
+    def sweep_at(params: P, previous: S | None) -> _State[P, S]:
         nonlocal passes
         stats, log_likelihood = sweep(params)
         passes += 1
-        state = _State(params, stats, log_likelihood + model.log_prior(params), of)
+        state = _State(params, stats, log_likelihood + model.log_prior(params), previous)
         if callback is not None:
             callback(passes, state.objective)
         return state
@@ -128,18 +128,19 @@ def climb(
         return len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * size
 
     def save(last: bool = False) -> None:
-        if checkpointer is not None and state.of is not None:
-            checkpointer.save(LoopState(state.of, state.stats, tuple(trace), passes), last)
+        if checkpointer is not None and state.previous is not None:
+            checkpointer.save(LoopState(state.previous, state.stats, tuple(trace), passes), last)
 
     if checkpoint is None:
-        state = sweep_at(start, of)
+        state = sweep_at(start, previous)
     else:
-        state = _State(model.maximise(checkpoint.of), checkpoint.stats, checkpoint.trace[-1], checkpoint.of)
+        params = model.maximise(checkpoint.previous)
+        state = _State(params, checkpoint.stats, checkpoint.trace[-1], checkpoint.previous)
     trace = [state.objective] if checkpoint is None else list(checkpoint.trace)
     while passes < max_iter and not has_converged():
         save()
-        leaps = accelerate and max_iter - passes >= 3
-        state = cycle(state) if leaps else sweep_at(model.maximise(state.stats), state.stats)
+        extrapolates = accelerate and max_iter - passes >= 3
+        state = cycle(state) if extrapolates else sweep_at(model.maximise(state.stats), state.stats)
         trace.append(state.objective)
     save(last=True)
     return Fit(state.params, state.stats, np.array(trace), passes, has_converged())
@@ -147,11 +148,11 @@ def climb(
 
 @dataclass(frozen=True)
 class Additive:
-    """Arrays that add up, field by field, and that SQUAREM can carry along the path of EM.
+    """Arrays that are added field by field and extrapolated by SQUAREM.
 
-    The leap is taken in the space of expected counts, not of parameters: counts are linear, an M-step maps whatever
-    comes out back into the model's own family, and one function serves one-coin and full matrices alike. The first
-    field sets its length. Varadhan & Roland (2008), doi:10.1111/j.1467-9469.2007.00585.x.
+    The extrapolation is in the space of expected counts, not of parameters: counts are linear, an M-step maps any
+    counts into the model's family, and one function serves one-coin and full matrices. The first field determines the
+    step length. Varadhan & Roland (2008), doi:10.1111/j.1467-9469.2007.00585.x.
     """
 
     def _arrays(self) -> list[F8]:
@@ -161,7 +162,7 @@ class Additive:
         return type(self)(*(a + b for a, b in zip(self._arrays(), other._arrays(), strict=True)))
 
     def extrapolate(self, one: Self, two: Self) -> Self:
-        """What these statistics and those of the next two steps point to, kept non-negative."""
+        """Extrapolate from these statistics and those of the next two steps; the result is non-negative."""
         s0, s1, s2 = self._arrays(), one._arrays(), two._arrays()
         first = [b - a for a, b in zip(s0, s1, strict=True)]
         second = [c - b - d for b, c, d in zip(s1, s2, first, strict=True)]
@@ -175,7 +176,7 @@ class Additive:
 
 
 class Adds(Protocol):
-    """What adds up with its like."""
+    """A type with an addition."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -184,12 +185,12 @@ A = TypeVar("A", bound=Adds)
 
 
 def plus(a: A, b: A) -> A:
-    """a + b, by name: a job on another machine must be sent there."""
+    """Return a + b; unlike a lambda, this function can be sent to other processes."""
     return a + b
 
 
 def added(a: A, b: A) -> A:
-    """a + b of sums that nobody else has: where they are arrays, in the place of the first."""
+    """Return a + b of sums that are not used elsewhere: arrays are added in place."""
     pairs = _pairs(a, b)
     if not all(a_array.flags.writeable and a_array.dtype == b_array.dtype for a_array, b_array in pairs):
         pairs = []
@@ -205,17 +206,17 @@ def _pairs(a: object, b: object) -> list[tuple[F8, F8]]:
 
 
 class Tree(Generic[T]):
-    """A sum along a fixed binary tree over the parts' numbers: the same bits whoever worked them out, and when.
+    """A sum along a fixed binary tree over the parts' numbers, so that its bits do not depend on the order of arrival.
 
-    A node (start, height) is the sum of the parts start .. start + 2^height, start being a multiple of 2^height. Nodes
-    may come in any order, single parts or sums of whole runs; two that make a greater one are added at once.
+    A node (start, height) is the sum of the parts start .. start + 2^height, with start a multiple of 2^height. Nodes
+    may arrive in any order, as single parts or sums of runs; two siblings are added at once.
     """
 
     def __init__(self, add: Callable[[T, T], T]) -> None:
         self.add, self.nodes = add, dict[tuple[int, int], T]()
 
     def put(self, start: int, total: T, height: int = 0) -> None:
-        """A part, or a node that somebody else has added up."""
+        """Add a part, or a node of parts that are added up already."""
         while (pair := (start ^ (1 << height), height)) in self.nodes:
             other = self.nodes.pop(pair)
             total = self.add(other, total) if pair[0] < start else self.add(total, other)
@@ -223,7 +224,7 @@ class Tree(Generic[T]):
         self.nodes[start, height] = total
 
     def total(self) -> T:
-        """The sum of everything; what is left without a partner is added from the last one on."""
+        """Return the sum of all nodes; nodes without a sibling are added from the last one on."""
         if not self.nodes:
             raise ValueError("there is nothing to add up")
         remaining = sorted(self.nodes, reverse=True)
@@ -234,7 +235,7 @@ class Tree(Generic[T]):
 
 
 def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
-    """The sum of parts that come in their order; no more than log2 of their number are held."""
+    """Return the sum of parts that arrive in order; at most log2 of their number are held in memory."""
     tree = Tree(add)
     for number, part in enumerate(parts):
         tree.put(number, part)

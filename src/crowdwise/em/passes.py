@@ -1,14 +1,14 @@
-"""EM over the shards of a data set; the loop itself stands in em/loop.py.
+"""EM over the shards of a data set; the loop itself is in em/loop.py.
 
-A model brings four functions, and one for the end; every way of running them is a driver over the same five:
+A model has five functions, and every driver runs the same five:
 
-    start(shard) -> S                               additive statistics to begin with
+    start(shard) -> S                               initial additive statistics
     accumulate(params, shard) -> S, log-likelihood  E-step and the statistics of its posterior, in one pass
     maximise(S) -> params
-    log_prior(params)                               so that the objective is the log posterior density: it never falls
-    posterior(params, shard)                        made once, when the loop has ended
+    log_prior(params)                               makes the objective the log posterior density, which never falls
+    posterior(params, shard)                        computed once, after the loop
 
-Passes return statistics only: what goes from shard to loop does not grow with the number of tasks.
+Passes return statistics only, so the data sent from shards to the loop do not grow with the number of tasks.
 """
 
 from __future__ import annotations
@@ -25,49 +25,43 @@ from ..core.callback import Callback
 from .drivers import Jobs
 from .journal import current
 from .kernels.memory import Memory
-from .loop import Fit, Statistics, added, climb, plus
+from .loop import Fit, LoopModel, Statistics, added, climb, plus
 
 F8 = npt.NDArray[np.float64]
 __all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "posterior_under", "run"]
 
 
-class Additive(Statistics, Protocol):
+class AdditiveStatistics(Statistics, Protocol):
     """Statistics that add up over shards."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
 
 class Shard(Protocol):
-    """A part of the data, ready for passes."""
+    """A part of the data, prepared for passes."""
 
     @property
     def memory(self) -> Memory:
-        """What it remembers of its posteriors; it may forget."""
+        """Cache of the shard's posteriors."""
 
 
 P = TypeVar("P")
-S = TypeVar("S", bound=Additive)
+S = TypeVar("S", bound=AdditiveStatistics)
 W = TypeVar("W", bound=Shard)
 W_in = TypeVar("W_in", bound=Shard, contravariant=True)
 
 
-class EMModel(Protocol[W_in, P, S]):
-    """What the loop needs to know of a model."""
+class EMModel(LoopModel[P, S], Protocol[W_in, P, S]):
+    """A model that is fitted by passes over shards."""
 
     def start(self, shard: W_in) -> S:
-        """Statistics to begin with."""
+        """Return the initial statistics."""
 
     def accumulate(self, params: P, shard: W_in) -> tuple[S, float]:
-        """Statistics of the posterior under the parameters, and their log-likelihood."""
-
-    def maximise(self, stats: S, /) -> P:
-        """The best parameters for these statistics."""
-
-    def log_prior(self, params: P, /) -> float:
-        """The log prior density of the parameters, up to a constant."""
+        """Return the statistics of the posterior under the parameters, and their log-likelihood."""
 
     def posterior(self, params: P, shard: W_in) -> F8:
-        """posterior[task, class] under the parameters."""
+        """Return posterior[task, class] under the parameters."""
 
 
 class Passes(Generic[W, P, S]):
@@ -77,26 +71,26 @@ class Passes(Generic[W, P, S]):
         self.model, self.driver = model, driver
 
     def under(self, model: EMModel[W, P, S]) -> Passes[W, P, S]:
-        """The same shards under another model."""
+        """Return the passes of another model over the same shards."""
         other = copy(self)
         other.model = model
         return other
 
     def start(self, begin: Callable[[W], S] | None = None) -> S:
-        """Statistics to begin with, by the model's own start or another."""
+        """Return the initial statistics, by the model's own start or another one."""
         return self.driver.sum(self.model.start if begin is None else begin, plus)
 
     def accumulate(self, params: P) -> tuple[S, float]:
-        """One pass over all shards."""
+        """Make one pass over all shards."""
         return self.driver.sum(partial(_pass, self.model, params), _both)
 
     def posterior(self, params: P) -> F8:
-        """posterior[task, class] of all tasks, an array of your own."""
+        """Return posterior[task, class] of all tasks as a new array."""
         parts = list(self.driver.map(partial(posterior_under, self.model, params)))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def moved(self, before: P | None, after: P) -> float:
-        """The most that any task's posterior moves from one set of parameters to the other; infinite from None."""
+        """Return the largest change of any posterior between two sets of parameters; infinite from None."""
         return max(self.driver.map(partial(_moved, self.model, before, after)))
 
 
@@ -111,9 +105,9 @@ def _pass(model: EMModel[W, P, S], params: P, shard: W) -> tuple[S, float]:
 
 
 def posterior_under(model: EMModel[W, P, Any], params: P, shard: W) -> F8:
-    """The posterior of a shard's tasks, an array of your own; where the last pass has left it, it is not made again."""
-    remembered = shard.memory.recall(params)
-    return model.posterior(params, shard) if remembered is None else remembered
+    """Return the posterior of a shard's tasks as a new array, from the cache of the last pass if it is there."""
+    cached = shard.memory.recall(params)
+    return model.posterior(params, shard) if cached is None else cached
 
 
 def _moved(model: EMModel[W, P, Any], before: P | None, after: P, shard: W) -> float:
@@ -133,7 +127,7 @@ def run(
     accelerate: bool = False,
     callback: Callback | None = None,
 ) -> Fit[P, S]:
-    """EM from given statistics: an M-step first, then the loop (`maths.em.climb`). Within a journal it is kept."""
+    """Run EM from given statistics: an M-step, then the loop (`loop.climb`). Within a journal its state is saved."""
     journal = current.get()
     return climb(
         data.model,
@@ -143,11 +137,11 @@ def run(
         tol=tol,
         accelerate=accelerate,
         callback=callback,
-        of=start,
+        previous=start,
         checkpointer=None if journal is None else journal.checkpointer(start),
     )
 
 
 def best_of(runs: Iterable[Fit[P, S]]) -> Fit[P, S]:
-    """The run with the highest objective; of equals the first."""
+    """Return the fit with the highest objective, the first of equals."""
     return max(runs, key=lambda fit: fit.objective)

@@ -1,4 +1,4 @@
-"""What the maths asks of rows of labels: arrays and sizes. Annotations have all of it; so may anything else."""
+"""Protocol of the rows of labels that the numerical code uses; `Annotations` implements it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int64]
 
@@ -23,7 +24,7 @@ class LabelRows(Protocol):
     @property
     def label(self) -> I4: ...  # noqa: D102
     @property
-    def weight(self) -> npt.NDArray[np.float64] | None: ...  # noqa: D102
+    def weight(self) -> F8 | None: ...  # noqa: D102
     @property
     def cell(self) -> I4: ...  # noqa: D102
     @property
@@ -37,8 +38,13 @@ class LabelRows(Protocol):
     @property
     def n_classes(self) -> int: ...  # noqa: D102
 
-    def count_votes(self) -> npt.NDArray[np.float64]:
-        """votes[task, class], an array of your own."""
+    def count_votes(self) -> F8:
+        """Return votes[task, class] as a new array."""
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """Some of the rows."""
+        """Return some of the rows."""
+
+
+def row_weights(rows: LabelRows) -> F8:
+    """Return the weight of each row, one by default."""
+    return np.ones(len(rows)) if rows.weight is None else rows.weight

@@ -1,13 +1,13 @@
-"""Where votes come from when a pass goes over them: in parts, each with all answers of its tasks.
+"""Sources of votes for passes: the votes in parts, each with all answers of its tasks.
 
-    source.sizes           how much there is, before anything is read
-    source.part(number)    one part; its number says what is in it, for good
-    source.known(number)   the known truth of its tasks
+    source.sizes                   the sizes, available before anything is read
+    source.part(number)            one part; the same number always gives the same part
+    source.gold_codes(number)   gold codes of its tasks
 
-Workers and answers have the same codes in every part, tasks are counted from 0 in each. Votes in memory are one source,
-memory-mapped files another. Methods never ask how many parts there are. How the votes are cut is a function of the
-votes alone, never of who works on them: sums go along a tree over the parts' numbers. A source that does not stay is
-small when it is sent to another process, and opens its files there.
+Workers and answers have the same codes in every part, tasks are numbered from 0 in each. Votes in memory are one
+source, memory-mapped files another. Methods do not depend on the number of parts. The partition is a function of the
+votes alone, because sums go along a tree over the parts' numbers. A source on disk is small when it is sent to another
+process, which opens the files itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ..core.votes import Votes
 
-Known = npt.NDArray[np.int32]
+GoldCodes = npt.NDArray[np.int32]
 V = TypeVar("V", bound=Votes[Any])
 V_co = TypeVar("V_co", bound=Votes[Any], covariant=True)
 
@@ -37,12 +37,12 @@ class Sizes:
 
     @property
     def shards(self) -> int:
-        """The number of parts."""
+        """Number of parts."""
         return len(self.tasks)
 
     @property
     def n_tasks(self) -> int:
-        """The tasks of all parts."""
+        """Number of tasks of all parts."""
         return sum(self.tasks)
 
 
@@ -51,71 +51,71 @@ class Source(Protocol[V_co]):
 
     @property
     def sizes(self) -> Sizes:
-        """How much there is."""
+        """Sizes of the votes."""
 
     @property
     def stays(self) -> bool:
-        """Whether the parts stay in memory, so that what is worked out of them once may be kept."""
+        """Whether the parts stay in memory, so that arrays derived from them may be cached."""
 
     def part(self, number: int) -> V_co:
-        """One part."""
+        """Return one part."""
 
-    def known_classes(self, number: int) -> Known | None:
-        """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
+    def gold_codes(self, number: int) -> GoldCodes | None:
+        """Return the gold codes of a part's tasks, n_classes for tasks without gold; None if there is no gold."""
 
 
 @dataclass(frozen=True, eq=False)
 class WithoutGold(Generic[V_co]):
-    """The parts of a source, of whose tasks nothing is known."""
+    """A source without its gold."""
 
     inner: Source[V_co]
 
     @property
     def sizes(self) -> Sizes:
-        """As its source."""
+        """Sizes of the votes."""
         return self.inner.sizes
 
     @property
     def stays(self) -> bool:
-        """As its source."""
+        """Whether the parts stay in memory."""
         return self.inner.stays
 
     def part(self, number: int) -> V_co:
-        """One part."""
+        """Return one part."""
         return self.inner.part(number)
 
-    def known_classes(self, number: int) -> Known | None:  # noqa: ARG002
-        """Nothing."""
+    def gold_codes(self, number: int) -> GoldCodes | None:  # noqa: ARG002
+        """Return None."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class InMemory(Generic[V]):
-    """Votes in memory, as at most `n` runs of consecutive tasks with about equally many rows."""
+    """Votes in memory, split into at most `n` runs of consecutive tasks with about the same number of rows."""
 
     votes: V
     n: int = 1
     stays: bool = True
-    gold: Known | None = None
+    gold: GoldCodes | None = None
 
     @property
     def sizes(self) -> Sizes:
-        """How much there is."""
+        """Sizes of the votes."""
         return Sizes(len(self.votes), self.votes.n_workers, tuple(part.n_tasks for part in self._parts))
 
     def part(self, number: int) -> V:
-        """One run of tasks; a single one is the votes themselves."""
+        """Return one run of tasks."""
         return self._parts[number]
 
-    def known_classes(self, number: int) -> Known | None:
-        """The known class of each of its tasks."""
+    def gold_codes(self, number: int) -> GoldCodes | None:
+        """Return the gold codes of its tasks."""
         if self.gold is None:
             return None
         first = sum(part.n_tasks for part in self._parts[:number])
         return self.gold[first : first + self._parts[number].n_tasks]
 
     def shards(self) -> Iterator[V]:
-        """All runs of tasks."""
+        """Iterate over all runs of tasks."""
         return iter(self._parts)
 
     @cached_property

@@ -26,19 +26,15 @@ from ..stats.gold_calibration import (
     shippable,
 )
 from ..stats.sampled import sample_tests
-from .statement import ERROR, ESTIMATE, UNKNOWN, Trust, surest
+from .statement import ERROR, ESTIMATE, UNKNOWN, Trust, stored_calibration, surest
 
 if TYPE_CHECKING:
     from ..core.method import Method
 
 # Fewer checked tasks than this do not calibrate anything.
 FEWEST = 10
-
-
 # Level at which gold is rejected as a random sample (Holm over the tests).
 LEVEL = 0.01
-
-
 KEY = "gold_check"
 
 # ----------------------------------------------------------------
@@ -108,31 +104,28 @@ def checked(method: Method, result: Result, votes: Votes[Any], gold: Any) -> Res
     reason = _refuted(task, confidence, np.where(has_answers, votes.labels_per_task, 0), checked_tasks)
     if reason:
         return _noted(result, {"n": n, "reason": reason, "refuted": True})
-    weight = clustering(task[is_checked], right[is_checked] - confidence[is_checked])
-    calibration = GoldCalibration.fit(confidence[has_answers[task]], confidence[is_checked], right[is_checked], weight)
+    calibration, weight = _fitted(confidence[has_answers[task]], task, confidence, right)
     note = {"n": n, "decisions": int(is_checked.sum()), "slope": calibration.slope, "shift": calibration.shift,
             "centre": calibration.centre, "weight": weight}  # fmt: skip
     decision_task, confidences = hooks.of(result)
     extra: dict[str, Any] = {**result.extra, KEY: note, "decision_confidence": confidences.astype(np.float64)}
     extra |= {
-        "checked_task": task[is_checked],
-        "checked_confidence": confidence[is_checked],
+        "checked_task": task[is_checked], "checked_confidence": confidence[is_checked],
         "checked_right": right[is_checked],
-    }
+    }  # fmt: skip
     unchecked = has_answers[decision_task] & ~checked_tasks[decision_task]
     if unchecked.any():
         prior = MEAN_PRIOR if hooks.probable else SCORE_PRIOR
         share = share_right(
-            confidences[unchecked],
-            confidence[is_checked],
-            right[is_checked],
-            calibration.of(confidences[unchecked]),
-            weight,
-            prior,
-        )
+            confidences[unchecked], confidence[is_checked], right[is_checked],
+            calibration.of(confidences[unchecked]), weight, prior,
+        )  # fmt: skip
         extra["expected_accuracy"] = {"mean": share.mean, "low": share.low, "high": share.high, "level": 0.9}
     unchanged = ~has_answers | in_fit
-    parts = None if hooks.parts is None else _learnt(*hooks.parts(votes, blind_result, gold))
+    parts = None
+    if hooks.parts is not None:
+        part_task, part_confidence, part_right = hooks.parts(votes, blind_result, gold)
+        parts, _ = _fitted(part_confidence, part_task, part_confidence, part_right)
     return replace(result, estimate=hooks.apply(result.estimate, calibration, unchanged, parts), extra=extra)
 
 
@@ -154,10 +147,11 @@ def _tasks_of(gold: Any, method: Method, result: Result, votes: Votes[Any], chec
     return np.zeros(votes.n_tasks, dtype=bool) if fit_gold is None else np.asarray(fit_gold)
 
 
-def _learnt(task: I8, confidence: F8, right: F8) -> GoldCalibration:
+def _fitted(population: F8, task: I8, confidence: F8, right: F8) -> tuple[GoldCalibration, float]:
+    """Fit a calibration for this population of confidences to the checked decisions; also return their weight."""
     is_checked = np.isfinite(right)
     weight = clustering(task[is_checked], right[is_checked] - confidence[is_checked])
-    return GoldCalibration.fit(confidence, confidence[is_checked], right[is_checked], weight)
+    return GoldCalibration.fit(population, confidence[is_checked], right[is_checked], weight), weight
 
 
 def calibrate(result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any = None) -> Result:
@@ -173,13 +167,6 @@ def calibrate(result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any
         return result
     method: Method = registry.method(result.method, **result.params)
     return checked(method, result, votes, gold)
-
-
-def wanted(method: Method, gold: Any, calibrate: bool | None) -> bool:
-    """Whether a fit with `gold` ends with calibration: as requested, else only for default methods."""
-    if gold is None or "gold" in registry.card(method.name).needs:
-        return False
-    return method.calibrates if calibrate is None else calibrate
 
 
 def _noted(result: Result, note: dict[str, Any]) -> Result:
@@ -216,18 +203,20 @@ def two_sided(probability: F8, calibration: GoldCalibration, unchanged: Mask, cu
     return np.where(unchanged | (np.abs(probability - 0.5) < 1e-12), probability, np.clip(result, 0.0, 1.0))
 
 
-# ---------------------------------------------------------------- Expected calibration error
+# ----------------------------------------------------------------
+# Expected calibration error.
 
 BINS = 15
 
 
 def expected_calibration_error(confidence: F8, hit: F8, bins: int = BINS) -> float:
     """Mean gap between confidence and accuracy over equal-width confidence bins, weighted by their sizes."""
-    gap = np.bincount(_bins(confidence, bins), weights=confidence - hit, minlength=bins)
+    gap = np.bincount(bin_of(confidence, bins), weights=confidence - hit, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
 
 
-def _bins(confidence: F8, bins: int) -> npt.NDArray[np.int64]:
+def bin_of(confidence: F8, bins: int) -> I8:
+    """Return the equal-width bin of each confidence."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 
@@ -250,7 +239,7 @@ def bins(confidence: Any, right: Any) -> list[Bin]:
     """Equal-width confidence bins as in the calibration error, with a Jeffreys interval of each accuracy."""
     from scipy.special import betaincinv
 
-    index = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    index = bin_of(confidence, BINS)
     n = np.bincount(index, minlength=BINS)
     hits = np.bincount(index, weights=right, minlength=BINS)
     confidence_sum = np.bincount(index, weights=confidence, minlength=BINS)
@@ -307,7 +296,7 @@ def task_confidence(result: Result) -> F8:
     check = result.extra.get("gold_check") or {}
     if "slope" not in check or not np.array_equal(task, np.arange(result.n_tasks)):
         return out
-    calibration = GoldCalibration(check["slope"], check["shift"], check["centre"])
+    calibration = stored_calibration(check)
     has_answers = np.asarray(result.labels_per_task) > 0
     out[has_answers] = confidence[has_answers]
     out[result.extra["checked_task"]] = calibration.of(np.asarray(result.extra["checked_confidence"]))
@@ -332,7 +321,7 @@ def trust(result: Result, error: float = ERROR) -> Trust:
     decision_confidence, checked_confidence, right = (
         np.asarray(result.extra[name]) for name in ("decision_confidence", "checked_confidence", "checked_right")
     )
-    calibration = GoldCalibration(check["slope"], check["shift"], check["centre"])
+    calibration = stored_calibration(check)
     count = shippable(
         decision_confidence[open_], checked_confidence, right, calibration, error, float(check["weight"]), realised=True
     )

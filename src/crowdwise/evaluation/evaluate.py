@@ -84,19 +84,14 @@ def kind_of(result: Result | pl.DataFrame) -> Kind:
     if "label" not in result.columns:
         for name in kinds.names():
             kind = kinds.get(name)
-            if (
-                name != "classes"
-                and kind.hooks.supports(KindHooks.evaluate)
-                and set(kind.columns) <= set(result.columns)
-            ):
+            has_columns = set(kind.columns) <= set(result.columns)
+            if name != "classes" and has_columns and kind.hooks.supports(KindHooks.evaluate):
                 return kind
     return kinds.get("classes")
 
 
 def among(tasks: pl.Series, fit_gold: pl.Series | None) -> npt.NDArray[np.bool_]:
     """Return the mask of the tasks that were gold in the fit."""
-    return (
-        np.zeros(len(tasks), dtype=bool)
-        if fit_gold is None
-        else lookup(fit_gold.unique().sort(), tasks.cast(pl.String))[1]
-    )
+    if fit_gold is None:
+        return np.zeros(len(tasks), dtype=bool)
+    return lookup(fit_gold.unique().sort(), tasks.cast(pl.String))[1]

@@ -24,7 +24,6 @@ from ..stats.gold_calibration import GoldCalibration, shippable
 from .guarantee import sequential
 
 if TYPE_CHECKING:
-    from ..core.result import Result
     from ..out_of_core.shipping import Choice
 
 F8 = npt.NDArray[np.float64]
@@ -184,6 +183,11 @@ def trust(result: Result, error: float | None = None) -> Trust:
     return Trust(n, 0, expected, ships, OWN, error, reason)
 
 
+def stored_calibration(check: dict[str, Any]) -> GoldCalibration:
+    """Return the calibration stored in extra["gold_check"] of a result."""
+    return GoldCalibration(check["slope"], check["shift"], check["centre"])
+
+
 def _measured(result: Result, check: dict[str, Any], tasks: Mask, is_given: Mask, error: float) -> Trust:
     """Return the statement of a calibrated result.
 
@@ -197,7 +201,7 @@ def _measured(result: Result, check: dict[str, Any], tasks: Mask, is_given: Mask
     )
     checked = ~np.isnan(right)
     is_given = is_given | (checked & (same > 0) & (hit > 0))
-    calibration = GoldCalibration(check["slope"], check["shift"], check["centre"])
+    calibration = stored_calibration(check)
     count = shippable(blind[tasks], blind[checked], right[checked], calibration, error)
     by_estimate = is_given | (surest(blind, tasks, count) & (same > 0))
     statement = Trust(result.n_tasks, int(check["n"]), result.expected_accuracy, by_estimate, ESTIMATE, error)
@@ -225,7 +229,7 @@ def in_parts(result: Result, error: float) -> tuple[Trust, Choice]:
         has_estimate = statement.share is not None
         choice = shipping.by_own_confidence(error, settled_at(error)) if has_estimate else GIVEN
         return replace(statement, rule=OWN if has_estimate else UNKNOWN, count=shipping.count(choice)), choice
-    calibration = GoldCalibration(check["slope"], check["shift"], check["centre"])
+    calibration = stored_calibration(check)
     choice = shipping.by_estimate(calibration, error)
     statement = replace(statement, n_checked=int(check["n"]), rule=ESTIMATE, count=shipping.count(choice))
     accepted = shipping.by_promise(error, RISK) if shipping.n_checked >= PROMISE else None

@@ -132,7 +132,7 @@ def load_files(folder: Path) -> Result:
 
 
 # Column names of vocabularies in votes, where they differ.
-_COLUMN = {"classes": "label"}
+_COLUMN = {"classes": "label", "items": "item"}
 
 
 def _parts(about: dict[str, Any]) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from ..core.errors import DataError
 from ..core.intake.frames import to_polars
 from ..core.side_tables import column_by, side_table
 from ..kinds.classes.annotations import Annotations
-from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts
 from ..stats.discovery import adjusted
 from .maths import Effect, regression
@@ -38,7 +38,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def bias_table(
-    votes: Annotations, verdicts: JudgeVerdicts, gold: Gold | None, family: pl.Series, covariates: Any = None
+    votes: Annotations, verdicts: JudgeVerdicts, gold: GoldLabels | None, family: pl.Series, covariates: Any = None
 ) -> pl.DataFrame:
     """Table with a row per check and judge; `biased` after Benjamini-Hochberg over the judges of each check at .05."""
     rows = position_rows(votes)
@@ -55,7 +55,7 @@ def bias_table(
 
 
 def _covariate_rows(
-    votes: Annotations, verdicts: JudgeVerdicts, gold: Gold | None, family: pl.Series, covariates: Any
+    votes: Annotations, verdicts: JudgeVerdicts, gold: GoldLabels | None, family: pl.Series, covariates: Any
 ) -> list[dict[str, Any]]:
     table = side_table(to_polars(covariates), "task", votes.tasks)
     if table.width < 2 or not len(table):
@@ -88,7 +88,7 @@ def effect(estimate: Effect) -> dict[str, Any]:
     return {"effect": estimate.value, "se": estimate.se, "low": estimate.low, "high": estimate.high, "p": estimate.p}
 
 
-def _outcome(votes: Annotations, verdicts: JudgeVerdicts, gold: Gold | None) -> tuple[F8, npt.NDArray[np.bool_]]:
+def _outcome(votes: Annotations, verdicts: JudgeVerdicts, gold: GoldLabels | None) -> tuple[F8, npt.NDArray[np.bool_]]:
     """The outcome of the regression for each verdict, and a mask of the tasks that take part.
 
     With two classes: the share of verdicts for the last one minus whether it is true. With numeric classes: the mean

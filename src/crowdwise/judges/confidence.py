@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts
 from ..stats.platt import Platt, fit_platt, why_ignored
 
@@ -36,7 +36,7 @@ class Stated:
     curve: tuple[tuple[float, float, int], ...]
 
 
-def stated(verdicts: JudgeVerdicts, gold: Gold | None, judge: int) -> Stated | None:
+def stated(verdicts: JudgeVerdicts, gold: GoldLabels | None, judge: int) -> Stated | None:
     """Calibrate the confidence of a judge; None where the judge states none."""
     has_confidence = (verdicts.judge == judge) & np.isfinite(verdicts.confidence)
     if not has_confidence.any():

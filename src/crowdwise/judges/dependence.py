@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts
 from .maths import effective_interval, effective_number, error_correlation, shrunk, unknown_pairs
 
@@ -46,7 +46,9 @@ def wrong_shares(verdicts: JudgeVerdicts, truth: I8, tasks: I8) -> F8:
     return out
 
 
-def effective(verdicts: JudgeVerdicts, gold: Gold | None, consensus: I8, min_gold: int, level: float) -> Effective:
+def effective(
+    verdicts: JudgeVerdicts, gold: GoldLabels | None, consensus: I8, min_gold: int, level: float
+) -> Effective:
     """Estimate the effective number from errors on gold; without enough gold bound it by consensus[task]."""
     gold_tasks = np.empty(0, dtype=np.int64) if gold is None else gold.tasks[np.isin(gold.tasks, verdicts.task)]
     m = len(np.unique(verdicts.judge))
@@ -62,7 +64,7 @@ def effective(verdicts: JudgeVerdicts, gold: Gold | None, consensus: I8, min_gol
     return Effective(m, None, None, None, max(bound, 1.0), len(gold_tasks))
 
 
-def pair_table(verdicts: JudgeVerdicts, gold: Gold | None, family: I8, names: pl.Series) -> pl.DataFrame:
+def pair_table(verdicts: JudgeVerdicts, gold: GoldLabels | None, family: I8, names: pl.Series) -> pl.DataFrame:
     """Table with a row per pair of judges: agreement, and the correlation of errors on gold, raw and shrunk."""
     m = verdicts.n_judges
     first, second = np.triu_indices(m, 1)

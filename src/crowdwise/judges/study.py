@@ -15,7 +15,7 @@ from ..core.errors import DataError, IdentifiabilityWarning
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations, as_annotations
 from ..kinds.classes.methods.confusion.matrices import DawidSkene
-from ..kinds.classes.methods.gold import Gold, as_gold
+from ..kinds.classes.methods.gold import GoldLabels, as_gold
 from ..kinds.classes.methods.judges import FamilyVote, JudgeStack, JudgeVerdicts, judge_verdicts, without_gold
 from .alternative import alternative_table
 from .bias import bias_table
@@ -56,7 +56,7 @@ class Judges:
     """
 
     votes: Annotations = field(repr=False)
-    gold: Gold | None = field(repr=False)
+    gold: GoldLabels | None = field(repr=False)
     verdicts: JudgeVerdicts = field(repr=False)
     table: pl.DataFrame
     n_eff: Effective
@@ -189,7 +189,7 @@ def judges(
 
 
 def _result(
-    votes: Annotations, gold: Any, gold_labels: Gold | None, family: I8, people: npt.NDArray[np.bool_], seed: int
+    votes: Annotations, gold: Any, gold_labels: GoldLabels | None, family: I8, people: npt.NDArray[np.bool_], seed: int
 ) -> tuple[Result, tuple[str, ...]]:
     """Aggregate by the stack with gold, else by the vote of families; with the warnings of the fit."""
     n_gold = 0 if gold_labels is None else len(gold_labels.tasks)

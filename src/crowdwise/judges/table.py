@@ -12,7 +12,7 @@ from ..core.result import Result
 from ..core.side_tables import column_by
 from ..evaluation.intervals import jeffreys
 from ..kinds.classes.annotations import Annotations
-from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts, kinds_of
 from .confidence import Stated
 
@@ -22,7 +22,7 @@ F8 = npt.NDArray[np.float64]
 def judge_table(
     votes: Annotations,
     verdicts: JudgeVerdicts,
-    gold: Gold | None,
+    gold: GoldLabels | None,
     family: pl.Series,
     price: F8 | None,
     result: Result,
@@ -83,7 +83,7 @@ def own_agreement(verdicts: JudgeVerdicts) -> F8:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _on_gold(verdicts: JudgeVerdicts, gold: Gold | None, votes: Annotations) -> dict[str, Any]:
+def _on_gold(verdicts: JudgeVerdicts, gold: GoldLabels | None, votes: Annotations) -> dict[str, Any]:
     """n_gold, accuracy with its interval, and the recall of each class."""
     m, k = verdicts.n_judges, votes.n_classes
     names = [str(name) for name in votes.classes.cast(pl.String)]

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from ..core.model import Model
     from ..core.result import Result
     from ..core.votes import Votes
     from ..evaluation.calibration import DecisionHooks
     from ..evaluation.scores import Table
     from ..evaluation.statement import Statement
+    from ..workers.flags import Flag
+    from ..workers.studied import Studied
 
     F8 = npt.NDArray[np.float64]
 
@@ -42,45 +45,31 @@ class CommonHooks(KindHooks):
         return self.call(compare_distance_based, votes, methods, **options)
 
 
-class DecidedHooks(CommonHooks):
-    """Hooks of kinds whose answers are right or wrong. Subclasses implement `decisions`."""
+class PackageHooks(CommonHooks):
+    """Hooks that are functions of the kind's package, which are imported when a hook is first called.
 
-    def calibrate(self, result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any = None) -> Result:
-        from ..evaluation.calibration import calibrate
-
-        return calibrate(result, votes, gold, prior=prior)
-
-    def statement(self, result: Result, error: float) -> Statement:
-        from ..evaluation.calibration import trust
-
-        return trust(result, error)
-
-
-class PackageHooks(DecidedHooks):
-    """Hooks that are functions of the same name in the modules of the kind's package.
-
-    `answers` has `distance`; `fitting` has `infer`, `decisions`, `estimated_answers` and `gold_answers`; `scoring` has
-    `describe`, `evaluate`, `sentences`, `show` and `inspect`. The modules are imported when a hook is first called.
+    `fitting` has `infer` and, if results have a model, `model_of`; `scoring` has `describe`, `evaluate`, `sentences`,
+    `show` and `inspect`; `workers` has `worker_rows`, `study_<kind>` and `flag_<kind>`.
     """
 
     def _module(self, name: str) -> Any:
         """Return a module of the package in which the hooks class is defined."""
         return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
 
+    def model(self, result: Result) -> Model[Any] | None:
+        model_of = getattr(self._module("fitting"), "model_of", None)
+        return None if model_of is None else model_of(result)
+
+    def infer(self, result: Result, votes: Any, unknown_workers: Any) -> Result:
+        inferred: Result = self._module("fitting").infer(result, self.coerce(votes), unknown_workers)
+        return inferred
+
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
         facts: dict[str, Any] = self._module("scoring").describe(votes)
         return facts
 
-    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
-        inferred: Result = self._module("fitting").infer(result, votes, unknown_workers)
-        return inferred
-
     def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
         return self.call(self._module("scoring").evaluate, result, truth, **options)
-
-    def decisions(self) -> DecisionHooks:
-        decisions: DecisionHooks = self._module("fitting").decisions()
-        return decisions
 
     def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
         lines: list[str] = self._module("scoring").sentences(votes, result)
@@ -94,6 +83,24 @@ class PackageHooks(DecidedHooks):
         rows, tables, advice = self._module("scoring").inspect(facts, limit)
         return rows, tables, advice
 
+    def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+        header, rows = self._module("workers").worker_rows(result, limit)
+        return header, rows
+
+    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
+        study: Studied = self.call(
+            getattr(self._module("workers"), f"study_{self.kind.name}"), votes, result, **options
+        )
+        return study
+
+    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
+        flags: list[Flag] = getattr(self._module("workers"), f"flag_{self.kind.name}")(votes, result)
+        return flags
+
+
+class DistanceHooks(PackageHooks):
+    """Hooks of kinds with a distance: `answers` has `distance`, `fitting` has `estimated_answers`."""
+
     def distance(self, answers: Any, i: Any, j: Any) -> F8:
         distances: F8 = self._module("answers").distance(answers, i, j)
         return distances
@@ -101,6 +108,38 @@ class PackageHooks(DecidedHooks):
     def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
         return self._module("fitting").estimated_answers(votes, result)
 
+
+class DecidedHooks(DistanceHooks):
+    """Hooks of kinds whose answers are right or wrong: `fitting` has `decisions` and `gold_answers`."""
+
+    def calibrate(self, result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any = None) -> Result:
+        from ..evaluation.calibration import calibrate
+
+        return calibrate(result, votes, gold, prior=prior)
+
+    def statement(self, result: Result, error: float) -> Statement:
+        from ..evaluation.calibration import trust
+
+        return trust(result, error)
+
+    def decisions(self) -> DecisionHooks:
+        decisions: DecisionHooks = self._module("fitting").decisions()
+        return decisions
+
     def gold_answers(self, votes: Votes[Any], gold: Any) -> tuple[Any, Any]:
         tasks, answers = self._module("fitting").gold_answers(votes, gold)
         return tasks, answers
+
+
+class StudiedByDistanceHooks(DecidedHooks):
+    """Hooks of kinds whose workers are studied by their distance from the others alone."""
+
+    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
+        from ..workers.distance_based import study_by_distance
+
+        return self.call(study_by_distance, votes, result, **options)
+
+    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
+        from ..workers.distance_based import flags_by_distance
+
+        return flags_by_distance(votes, result)

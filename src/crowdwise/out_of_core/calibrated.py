@@ -30,7 +30,7 @@ from ..evaluation.guarantee.sequential import PercentileScale, lowest_percentile
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.base import Aggregator
 from ..kinds.classes.methods.calibrated import corrected, expected, learn, sums_of, too_few
-from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.parts import PartEstimate, PartsFit, PartsSurvey, SourcePart, fit_parts
 from ..stats.gold_calibration import GoldCalibration, GoldSums
 from .ranked import Ranked
@@ -91,11 +91,11 @@ def _noted(fit: PartsFit, note: dict[str, Any]) -> PartsFit:
     return replace(fit, extra={**fit.extra, KEY: note})
 
 
-def _gold(part: SourcePart) -> Gold:
+def _gold(part: SourcePart) -> GoldLabels:
     """What is known of a part's tasks."""
     k = part.votes.n_classes
     gold = np.full(part.votes.n_tasks, k, dtype=np.int32) if part.gold is None else part.gold
-    return Gold(gold, k)
+    return GoldLabels(gold, k)
 
 
 def _n_checked(part: SourcePart) -> int:

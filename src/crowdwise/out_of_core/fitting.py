@@ -65,14 +65,27 @@ def fit_files(
 ) -> Run:
     """Fit a method to votes in files that need not fit into memory, and write the run folder `output`.
 
-    `votes` is a path, a pattern, a folder, a list of these, or an address of an object store (s3://, gs://, az://,
-    hf://). `method` is a name, a method, or None for the default; it must work in parts (its card says shard).
-    `gold`, `calibrate` and `sampling` are those of `cw.fit`: ten gold tasks or more calibrate the confidence, in parts
-    too; calibration without gold needs all votes at once.
-    `work_dir` keeps the parts, for another fit of the same files; without it they lie beside `output` until the run is
-    written. A fit that was killed goes on from its last pass when it is called again. `hire` says who works on the
-    parts: threads of this process, or a cluster. The other options are those of `read`: columns, duplicates, missing,
-    order; `grouped=True` says that all rows of a task follow each other in one file.
+    A fit that was interrupted continues from its last pass when it is called again.
+
+    Args:
+        votes: A path, a pattern, a folder, a list of these, or an address of an object store (s3://, gs://, az://,
+            hf://).
+        method: Name of a method, a method, or None for the default; it must work in parts ("shard" on its card).
+        output: Run folder to write.
+        gold: Known labels of some tasks; ten or more calibrate the confidence, as in `cw.fit`.
+        prior: Prior passed to the method.
+        calibrate: As in `cw.fit`; calibration without gold needs all votes in memory.
+        sampling: How the gold was drawn, as in `cw.fit`.
+        work_dir: Folder that keeps the parts for another fit of the same files; by default they are stored beside
+            `output` until the run is written.
+        executor: What works on the parts: threads of this process by default, or a cluster.
+        force: Whether to overwrite an existing run.
+        callbacks: Functions that receive messages and progress.
+        **options: Options of `read`: columns, duplicates, missing, order; `grouped=True` if all rows of a task are
+            consecutive in one file.
+
+    Returns:
+        The run, whose result reads its tasks from the folder.
     """
     output = Path(output)
     refuse_to_overwrite(output, NAMES, force)

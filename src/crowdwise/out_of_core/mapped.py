@@ -147,7 +147,7 @@ class OnDisk:
         """One part."""
         return self.mapped_part(number)
 
-    def known_classes(self, number: int) -> I4 | None:
+    def gold_codes(self, number: int) -> I4 | None:
         """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
         if self.gold is None:
             return None

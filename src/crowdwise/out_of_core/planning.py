@@ -179,7 +179,7 @@ def _codes(written: list[Written], options: PartitionOptions) -> tuple[Codes, tu
     common = tuple(name for name in written[0].numbers if all(name in piece.numbers for piece in written))
     some = {name for piece in written for name in piece.numbers} - set(common)
     notes = tuple(f"{name} is left aside: not all files have it, or can be read" for name in sorted(some))
-    notes += coder.said + questions_by_number(classes, times)
+    notes += coder.messages + questions_by_number(classes, times)
     text = any(piece.text for piece in written)
     codes = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
     return codes, None if order is None else tuple(order.tolist()), notes + _lost(workers) + _lost(classes)

@@ -11,7 +11,7 @@ from scipy.stats import fisher_exact
 from crowdwise.evaluation.fairness import maths as gaps
 from crowdwise.evaluation.fairness import maths as permutation
 from crowdwise.evaluation.fairness import maths as shrink
-from crowdwise.evaluation.fairness.maths import fair_assignment, fair_labels, rising
+from crowdwise.evaluation.fairness.maths import fair_assignment, fair_labels
 
 
 def test_rates_of_a_table():
@@ -91,11 +91,6 @@ def test_shrinking_follows_the_evidence():
         assert ours < raw
         found[name] = strength
     assert found["same"] > found["other"]
-
-
-def test_isotonic():
-    np.testing.assert_allclose(rising(np.array([3.0, 1, 2, 5]), np.array([1.0, 1, 2, 1])), [2, 2, 2, 5])
-    assert len(rising(np.empty(0), np.empty(0))) == 0
 
 
 def planted(cells=12, k=3, groups=3, seed=0):

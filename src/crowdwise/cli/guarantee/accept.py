@@ -10,10 +10,10 @@ import typer
 
 from ...core.errors import DataError, ParameterError
 from ...core.options import ReadOptions
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, VotesOrRun, option
 from ..terminal import error_context, info, print_json
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
-from .inputs import CERTIFICATE, DRAW, FitShare, GuaranteeInputs, VotesOrRun, gold_sampling, load_inputs
+from .inputs import CERTIFICATE, DRAW, FitShare, GuaranteeInputs, OutputOptions, gold_sampling, load_inputs
 from .printing import print_acceptance, print_cascade, print_plan
 
 if TYPE_CHECKING:
@@ -58,121 +58,95 @@ def accept(
     gold_columns: GoldColumns = None,
     error: Annotated[
         float | None,
-        typer.Option(
-            "--error",
-            help="Share of wrong labels to allow; by default that of the run, or .05.",
-            metavar="X",
-            show_default=False,
-            rich_help_panel="Guarantee",
+        option(
+            "Guarantee", "--error", "Share of wrong labels to allow; by default that of the run, or .05.", metavar="X"
         ),
     ] = None,
-    risk: Annotated[
-        float,
-        typer.Option("--risk", help="Probability that the guarantee fails.", metavar="X", rich_help_panel="Guarantee"),
-    ] = 0.1,
+    risk: Annotated[float, option("Guarantee", "--risk", "Probability that the guarantee fails.", metavar="X")] = 0.1,
     of: Annotated[
-        ErrorBase,
-        typer.Option(
-            "--of",
-            help="Whether the error is a share of the accepted tasks or of all tasks.",
-            rich_help_panel="Guarantee",
-        ),
+        ErrorBase, option("Guarantee", "--of", "Whether the error is a share of the accepted tasks or of all tasks.")
     ] = ErrorBase.accepted,
     guarantee: Annotated[
         Guarantee,
-        typer.Option(
+        option(
+            "Guarantee",
             "--guarantee",
-            help="Whether the guarantee holds with high probability, or (with --of all) in the mean only.",
-            rich_help_panel="Guarantee",
+            "Whether the guarantee holds with high probability, or (with --of all) in the mean only.",
         ),
     ] = Guarantee.high,
     per: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Guarantee",
             "--per",
-            help="Separate guarantee for each class, or for each group of a column about the tasks.",
+            "Separate guarantee for each class, or for each group of a column about the tasks.",
             metavar="class|COL",
-            show_default=False,
-            rich_help_panel="Guarantee",
         ),
     ] = None,
     looks: Annotated[
         int,
-        typer.Option(
+        option(
+            "Guarantee",
             "--looks",
-            help="Number of times that growing gold will be examined.",
+            "Number of times that the test will be repeated as gold is added.",
             min=1,
             metavar="N",
-            rich_help_panel="Guarantee",
         ),
     ] = 1,
     fit_share: FitShare = None,
     draw: Annotated[
         int | None,
-        typer.Option(
-            "--draw",
-            help="Number of tasks to draw and record for people to label.",
-            min=1,
-            metavar="N",
-            show_default=False,
-            rich_help_panel="Gold and truth",
+        option(
+            "Gold and truth", "--draw", "Number of tasks to draw and record for people to label.", min=1, metavar="N"
         ),
     ] = None,
     design: Annotated[
         Design,
-        typer.Option(
+        option(
+            "Gold and truth",
             "--design",
-            help="How --draw draws: all tasks with equal chance, or unsure ones more often (for estimate only).",
-            rich_help_panel="Gold and truth",
+            "Sampling design of --draw: uniform, or uncertain tasks more often (for estimate only).",
         ),
     ] = Design.random,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print how many gold labels are needed.", rich_help_panel="Gold and truth")
+        bool, option("Gold and truth", "--plan", "Print how many gold labels are needed, and stop.")
     ] = False,
     sets: Annotated[
-        bool,
-        typer.Option(
-            "--sets",
-            help="Write label sets that contain the truth, instead of accepted labels.",
-            rich_help_panel="Guarantee",
-        ),
+        bool, option("Guarantee", "--sets", "Write label sets that contain the truth, instead of accepted labels.")
     ] = False,
     then: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Budget",
             "--then",
-            help="Votes or run of a stronger judge to consult where the first is unsure; needs --prices.",
+            "Votes or run of a stronger judge for tasks where the first is uncertain; needs --prices.",
             metavar="VOTES|DIR",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     prices: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Budget",
             "--prices",
-            help="Prices: CHEAP,STRONG,PERSON with --then, or judge=X,person=Y with --plan.",
+            "Prices: CHEAP,STRONG,PERSON with --then, or judge=X,person=Y with --plan.",
             metavar="PRICES",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     surest: Annotated[
         Order,
-        typer.Option(
+        option(
+            "Guarantee",
             "--surest",
-            help="Ordering of the tasks from the surest on; auto uses places for adaptive and committee.",
-            rich_help_panel="Guarantee",
+            "Order in which tasks are accepted; auto uses places for adaptive and committee.",
         ),
     ] = Order.auto,
     certificate: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Guarantee",
             "--certificate",
-            help="Earlier certificate to apply to this batch, if the batch resembles the certified one.",
+            "Earlier certificate to apply to this batch, if the batch resembles the certified one.",
             metavar="FILE",
-            show_default=False,
-            rich_help_panel="Guarantee",
         ),
     ] = None,
     method: Method = None,
@@ -180,14 +154,7 @@ def accept(
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder for the files; the run folder by default.",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
+        Path | None, option("Output", "-o, --output", "Folder for the files; the run folder by default.")
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -202,79 +169,54 @@ def accept(
     from ...evaluation.statement import error_of
 
     inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed)
-    folder = output if output is not None else Path(votes) if Path(votes).is_dir() else None
+    out = OutputOptions(output if output is not None else Path(votes) if Path(votes).is_dir() else None, force, json)
     error = error_of(inputs.result, error)
-    promise: dict[str, Any] = {"error": error, "risk": risk}
+    terms: dict[str, Any] = {"error": error, "risk": risk}
     with error_context(votes, gold):
         if plan:
-            print_plan(inputs, promise, prices, json)
+            print_plan(inputs, terms, prices, json)
         elif draw is not None:
-            _draw(inputs, draw, seed, design.value, folder, force)
+            _draw(inputs, draw, design.value, out)
         elif certificate is not None:
-            _apply_certificate(inputs, certificate, folder, force, json)
+            _apply_certificate(inputs, certificate, out)
         elif then is not None:
             strong = load_inputs(then, method, param, None, None, read_options, seed)
-            print_cascade(
-                inputs, strong, promise, prices, gold_sampling(votes, gold, inputs, None), seed, folder, force, json
-            )
+            print_cascade(inputs, strong, terms, prices, out)
         elif inputs.gold is None:
             raise ParameterError(
                 "accept needs --gold FILE; --draw N draws tasks to label, --plan prints how many are needed"
             )
         elif sets:
-            _sets(inputs, error, per, gold_sampling(votes, gold, inputs, "random"), seed, folder, force, json)
+            _sets(inputs, error, per, out)
         else:
-            promise |= {
-                "of": of.value,
-                "guarantee": guarantee.value,
-                "per": per,
-                "looks": looks,
-                "surest": surest.value,
-            }
-            _certify(
-                inputs, promise, fit_share, gold_sampling(votes, gold, inputs, "random"), seed, folder, force, json
-            )
+            terms |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks, "surest": surest.value}
+            _certify(inputs, {**terms, "fit_share": fit_share}, out)
 
 
-def _certify(
-    inputs: GuaranteeInputs,
-    promise: dict[str, Any],
-    fit_share: float | None,
-    sampling: Any,
-    seed: int,
-    folder: Path | None,
-    force: bool,
-    json: bool,
-) -> None:
+def _certify(inputs: GuaranteeInputs, options: dict[str, Any], out: OutputOptions) -> None:
     from ...evaluation.guarantee.accept import accept as accept_labels
 
-    look, replaces = _next_look(inputs, folder, promise["looks"], force)
+    sampling = gold_sampling(inputs, "random")
+    look, replaces = _next_look(inputs, options["looks"], out)
     acceptance = accept_labels(
-        inputs.result,
-        gold=inputs.gold,
-        sampling=sampling,
-        look=look,
-        fit_share=fit_share,
-        votes=inputs.votes,
-        seed=seed,
-        **promise,
+        inputs.result, gold=inputs.gold, sampling=sampling, look=look, votes=inputs.votes, seed=inputs.seed, **options
     )
-    _write(acceptance, folder, force or replaces)
-    print_acceptance(acceptance, folder, json)
+    _write(acceptance, out.folder, out.force or replaces)
+    print_acceptance(acceptance, out)
 
 
-def _next_look(inputs: GuaranteeInputs, folder: Path | None, looks: int, force: bool) -> tuple[int, bool]:
+def _next_look(inputs: GuaranteeInputs, looks: int, out: OutputOptions) -> tuple[int, bool]:
     """Return the number of this look at the gold, and whether it replaces an earlier certificate."""
     from ...evaluation.guarantee.certificate import Certificate
     from ...evaluation.guarantee.gold import fingerprint, gold_tasks
 
-    path = None if folder is None else folder / CERTIFICATE
+    path = None if out.folder is None else out.folder / CERTIFICATE
     if path is None or not path.is_file():
         return 1, False
     before: Certificate = Certificate.load(path)
     is_same_gold = before.gold_hash == fingerprint(gold_tasks(inputs.gold))
     if before.task_hash != fingerprint(inputs.result.tasks) or is_same_gold:
-        return before.look if is_same_gold and before.look <= looks else 1, force
+        return before.look if is_same_gold and before.look <= looks else 1, out.force
     if before.looks != looks:
         raise DataError(
             f"{path} was made for {before.looks} looks at growing gold, not {looks}; use --looks {before.looks}, or "
@@ -283,31 +225,30 @@ def _next_look(inputs: GuaranteeInputs, folder: Path | None, looks: int, force: 
     return before.look + 1, True
 
 
-def _draw(inputs: GuaranteeInputs, n: int, seed: int, design: str, folder: Path | None, force: bool) -> None:
+def _draw(inputs: GuaranteeInputs, n: int, design: str, out: OutputOptions) -> None:
     from ...evaluation.guarantee.sampling import draw
     from ...evaluation.guarantee.verdicts import as_verdicts
     from ...io.atomic import refuse_to_overwrite
     from ...io.csv.folder import write_tables
 
-    if folder is None:
+    if out.folder is None:
         raise ParameterError("--draw needs a folder to record the draw: give a run folder, or a folder with -o")
-    refuse_to_overwrite(folder, (DRAW, "sample.csv"), force)
-    sample = draw(as_verdicts(inputs.result, inputs.votes), n, seed=seed, design=design)
-    write_tables(folder, {"sample.csv": sample.table()}, force=force)
-    sample.save(folder / DRAW)
-    info(
-        f"{len(sample.tasks):,} tasks to label in {folder / 'sample.csv'}, from the top; the draw is recorded in {DRAW}"
-    )
+    refuse_to_overwrite(out.folder, (DRAW, "sample.csv"), out.force)
+    sample = draw(as_verdicts(inputs.result, inputs.votes), n, seed=inputs.seed, design=design)
+    write_tables(out.folder, {"sample.csv": sample.table()}, force=out.force)
+    sample.save(out.folder / DRAW)
+    file = out.folder / "sample.csv"
+    info(f"{len(sample.tasks):,} tasks to label in {file}, from the top; the draw is recorded in {DRAW}")
 
 
-def _apply_certificate(inputs: GuaranteeInputs, path: Path, folder: Path | None, force: bool, json: bool) -> None:
+def _apply_certificate(inputs: GuaranteeInputs, path: Path, out: OutputOptions) -> None:
     from ...evaluation.guarantee.accept import apply
     from ...evaluation.guarantee.certificate import Certificate
 
     earlier: Certificate = Certificate.load(path)
     acceptance = apply(earlier, inputs.result, inputs.votes)
-    _write(acceptance, folder, force, certificate=False)
-    print_acceptance(acceptance, folder, json, earlier=True)
+    _write(acceptance, out.folder, out.force, certificate=False)
+    print_acceptance(acceptance, out, earlier=True)
 
 
 def _write(acceptance: Any, folder: Path | None, force: bool, certificate: bool = True) -> None:
@@ -326,34 +267,27 @@ def _write(acceptance: Any, folder: Path | None, force: bool, certificate: bool 
             raise unwritable(folder / CERTIFICATE, error) from error
 
 
-def _sets(
-    inputs: GuaranteeInputs,
-    error: float,
-    per: str | None,
-    sampling: Any,
-    seed: int,
-    folder: Path | None,
-    force: bool,
-    json: bool,
-) -> None:
+def _sets(inputs: GuaranteeInputs, error: float, per: str | None, out: OutputOptions) -> None:
     from ...evaluation.guarantee.sets import label_sets
     from ...io.csv.folder import write_tables
 
     sets = label_sets(
-        inputs.result, gold=inputs.gold, error=error, per=per, sampling=sampling, votes=inputs.votes, seed=seed
-    )
-    if folder is not None:
-        write_tables(folder, {"sets.csv": sets.to_table()}, force=force)
+        inputs.result, gold=inputs.gold, error=error, per=per, sampling=gold_sampling(inputs, "random"),
+        votes=inputs.votes, seed=inputs.seed,
+    )  # fmt: skip
+    if out.folder is not None:
+        write_tables(out.folder, {"sets.csv": sets.to_table()}, force=out.force)
     sizes = sets.inside.sum(axis=1)
-    if json:
+    n_single, n_empty = int((sizes == 1).sum()), int((sizes == 0).sum())
+    if out.json:
         print_json({
             "promise": sets.promise, "error": error, "per": per, "n_gold": sets.n_gold, "mean_size": sets.mean_size,
-            "one": int((sizes == 1).sum()), "empty": int((sizes == 0).sum()), "limits": sets.limits,
+            "one": n_single, "empty": n_empty, "limits": sets.limits,
         })  # fmt: skip
         return
     typer.echo(
-        f"{sets.promise} {sets.mean_size:.2f} classes per task on average; {int((sizes == 1).sum()):,} of "
-        f"{len(sizes):,} sets hold one class, {int((sizes == 0).sum()):,} none (these need human review)"
+        f"{sets.promise} {sets.mean_size:.2f} classes per task on average; {n_single:,} of {len(sizes):,} sets hold "
+        f"one class, {n_empty:,} none (these need human review)"
     )
-    if folder is not None:
-        info(f"written to {folder / 'sets.csv'}")
+    if out.folder is not None:
+        info(f"written to {out.folder / 'sets.csv'}")

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from ...core.options import ReadOptions
-from ..options import Gold, GoldColumns, Json, Method, Params, Seed
+from ..options import Gold, GoldColumns, Json, Method, Params, Seed, VotesOrRun, option
 from ..terminal import error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
-from .inputs import FitShare, VotesOrRun, gold_sampling, load_inputs, save_figure
+from .inputs import FitShare, gold_sampling, load_inputs, save_figure
 
 
-class Sampling(StrEnum):
+class GoldDesign(StrEnum):
     """How the gold tasks were drawn."""
 
     random = "random"
@@ -32,8 +32,8 @@ class Population(StrEnum):
     new = "new"
 
 
-class Estimator(StrEnum):
-    """The estimator."""
+class EstimatorName(StrEnum):
+    """Names of the estimators."""
 
     auto = "auto"
     double = "double"
@@ -46,91 +46,63 @@ def estimate(
     votes: VotesOrRun,
     metric: Annotated[
         str,
-        typer.Option(
+        option(
+            "Method",
             "--metric",
-            help="Quantity to estimate: share:CLASS, accuracy, winrate[:CLASS], mean, or difference:A,B of "
-            "two classes or two workers.",
+            "Quantity to estimate: share:CLASS, accuracy, winrate[:CLASS], mean, or difference:A,B of two classes or "
+            "two workers.",
             metavar="WHAT",
-            show_default=False,
-            rich_help_panel="Method",
         ),
     ],
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     sampling: Annotated[
-        Sampling | None,
-        typer.Option(
-            "--sampling",
-            help="How the gold tasks were drawn; not needed for a recorded draw.",
-            show_default=False,
-            rich_help_panel="Gold and truth",
-        ),
+        GoldDesign | None,
+        option("Gold and truth", "--sampling", "How the gold tasks were drawn; not needed for a recorded draw."),
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            help="Column about the tasks; adds an estimate for each group.",
-            metavar="COL",
-            show_default=False,
-            rich_help_panel="Method",
-        ),
+        str | None, option("Method", "--by", "Column about the tasks; adds an estimate for each group.", metavar="COL")
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Input",
             "--against",
-            help="Votes or run of another system; the estimate is the difference from it, paired by task.",
+            "Votes or run of another system; the estimate is the difference from it, paired by task.",
             metavar="VOTES|DIR",
-            show_default=False,
-            rich_help_panel="Input",
         ),
     ] = None,
     against_gold: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Gold and truth",
             "--against-gold",
-            help="People's verdicts of the other system's output, where they are not in --gold.",
+            "Human labels of the other system's output, if they are not in --gold.",
             metavar="GOLD",
-            show_default=False,
-            rich_help_panel="Gold and truth",
         ),
     ] = None,
     population: Annotated[
         Population,
-        typer.Option(
-            "--population",
-            help="Population of the estimate: these tasks, or new ones of the same kind.",
-            rich_help_panel="Method",
-        ),
+        option("Method", "--population", "Population of the estimate: these tasks, or new ones of the same kind."),
     ] = Population.these,
     how: Annotated[
-        Estimator, typer.Option("--how", help="Estimator; auto chooses one for the quantity.", rich_help_panel="Method")
-    ] = Estimator.auto,
-    level: Annotated[
-        float, typer.Option("--level", help="Confidence level of the interval.", metavar="P", rich_help_panel="Method")
-    ] = 0.95,
+        EstimatorName, option("Method", "--how", "Estimator; auto chooses one for the quantity.")
+    ] = EstimatorName.auto,
+    level: Annotated[float, option("Method", "--level", "Confidence level of the interval.", metavar="P")] = 0.95,
     fit_share: FitShare = None,
     method: Method = None,
     param: Params = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder whose estimates.json receives the estimate.",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
+        Path | None, option("Output", "-o, --output", "Folder whose estimates.json receives the estimate.")
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Output",
             "--force",
-            help="Replace an existing estimate; with --sampling unknown, give the point estimate without an interval.",
-            rich_help_panel="Output",
+            "Replace an existing estimate; with --sampling unknown, give the point estimate without an interval.",
         ),
     ] = False,
     json: Json = False,
@@ -143,36 +115,20 @@ def estimate(
     from ...evaluation.guarantee.estimate import estimate as estimate_figure
 
     inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed)
-    design = sampling.value if sampling is not None else gold_sampling(votes, gold, inputs, None)
+    design = sampling.value if sampling is not None else gold_sampling(inputs, None)
+    options: dict[str, Any] = {
+        "metric": metric, "sampling": design, "level": level, "population": population.value, "seed": seed
+    }  # fmt: skip
     with error_context(votes, gold):
         if against is not None:
             unsupported = [name for name, value in (("--by", by), ("--fit-share", fit_share)) if value]
             other = load_inputs(against, method, param, against_gold, gold_columns, read_options, seed)
-            figure = _difference(
-                inputs,
-                other,
-                unsupported,
-                metric=metric,
-                sampling=design,
-                level=level,
-                population=population.value,
-                seed=seed,
-            )
+            figure = _difference(inputs, other, unsupported, **options)
         else:
             figure = estimate_figure(
-                inputs.result,
-                gold=inputs.gold,
-                metric=metric,
-                sampling=design,
-                level=level,
-                by=by,
-                population=population.value,
-                method=how.value,
-                votes=inputs.votes,
-                fit_share=fit_share,
-                force=force and sampling is Sampling.unknown,
-                seed=seed,
-            )
+                inputs.result, gold=inputs.gold, votes=inputs.votes, by=by, method=how.value, fit_share=fit_share,
+                force=force and sampling is GoldDesign.unknown, **options,
+            )  # fmt: skip
     if output is not None:
         save_figure(output, figure, force)
     for note in figure.notes:

@@ -6,14 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...core.errors import ParameterError
 from ...core.options import ReadOptions
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, TablesFolder, VotesOrRun, option
 from ..terminal import error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
-from .inputs import VotesOrRun, load_inputs, recorded_draw
+from .inputs import load_inputs, recorded_draw
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,76 +33,43 @@ def fairness(
     votes: VotesOrRun,
     groups: Annotated[
         str | None,
-        typer.Option(
-            "--groups",
-            help="Table task,group, or the name of a column about the tasks.",
-            metavar="FILE|COL",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
+        option("Input", "--groups", "Table task,group, or the name of a column about the tasks.", metavar="FILE|COL"),
     ] = None,
     group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            help="Column of the --groups table that holds the group.",
-            metavar="COL",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
+        str | None, option("Input", "--group", "Column of the --groups table that holds the group.", metavar="COL")
     ] = None,
     worker_groups: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Input",
             "--worker-groups",
-            help="Table worker,group, or the name of a column about the workers.",
+            "Table worker,group, or the name of a column about the workers.",
             metavar="FILE|COL",
-            show_default=False,
-            rich_help_panel="Input",
         ),
     ] = None,
     worker_group: Annotated[
         str | None,
-        typer.Option(
-            "--worker-group",
-            help="Column of the --worker-groups table that holds the group.",
-            metavar="COL",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
+        option("Input", "--worker-group", "Column of the --worker-groups table that holds the group.", metavar="COL"),
     ] = None,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     target: Annotated[
         Target | None,
-        typer.Option(
+        option(
+            "Guarantee",
             "--target",
-            help="Find labels with small gaps in rates (parity), recall (opportunity), or recall and false "
-            "rate (odds).",
-            show_default=False,
-            rich_help_panel="Guarantee",
+            "Find labels with small gaps in rates (parity), recall (opportunity), or recall and false rate (odds).",
         ),
     ] = None,
-    within: Annotated[
-        float,
-        typer.Option("--within", help="Largest gap that --target allows.", metavar="X", rich_help_panel="Guarantee"),
-    ] = 0.02,
+    within: Annotated[float, option("Guarantee", "--within", "Largest gap that --target allows.", metavar="X")] = 0.02,
     level: Annotated[
-        float,
-        typer.Option(
-            "--level", help="Joint confidence level of all intervals.", metavar="P", rich_help_panel="Guarantee"
-        ),
+        float, option("Guarantee", "--level", "Joint confidence level of all intervals.", metavar="P")
     ] = 0.95,
     method: Method = None,
     param: Params = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Folder for the tables as CSV.", show_default=False, rich_help_panel="Output"
-        ),
-    ] = None,
+    output: TablesFolder = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -126,7 +91,7 @@ def fairness(
             inputs.result, votes=inputs.votes, gold=inputs.gold, groups=read_groups(groups, group, "task"),
             worker_groups=None if worker_groups is None else read_groups(worker_groups, worker_group, "worker"),
             target=None if target is None else target.value, within=within, level=level,
-            sampling=recorded_draw(votes) or "random", seed=seed,
+            sampling=recorded_draw(inputs) or "random", seed=seed,
         )  # fmt: skip
     if output is not None:
         write_tables(output, study.files(), force=force)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...core.kind import KindHooks
 from ...core.options import ReadOptions
 from ..loading import add_classes, check_method_name, is_run, resolve_method
+from ..options import option
 from ..progress import iteration_progress
 from ..terminal import error_context, info, print_ledger
 from ..vote_options import read_votes
@@ -20,33 +19,36 @@ if TYPE_CHECKING:
 
 DRAW, CERTIFICATE, ESTIMATES = "draw.json", "certificate.json", "estimates.json"
 
-VotesOrRun = Annotated[
-    str,
-    typer.Argument(
-        help="File of votes (as for aggregate), or a folder written by aggregate.",
-        metavar="VOTES|DIR",
-        show_default=False,
-    ),
-]
 FitShare = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "Gold and truth",
         "--fit-share",
-        help="Share of the gold for fitting a method that needs gold; the rest measures its labels.",
+        "Share of the gold for fitting a method that needs gold; the rest measures its labels.",
         metavar="X",
-        show_default=False,
-        rich_help_panel="Gold and truth",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class GuaranteeInputs:
-    """A result, its votes where available, and gold."""
+    """A result, its votes where available, gold, and where both come from."""
 
+    source: str
+    gold_file: Path | None
     result: Any
     votes: Any
     gold: Any
+    seed: int
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Folder to write to, whether existing files may be overwritten, and whether JSON is printed."""
+
+    folder: Path | None
+    force: bool
+    json: bool
 
 
 def load_inputs(
@@ -59,8 +61,6 @@ def load_inputs(
     seed: int,
 ) -> GuaranteeInputs:
     """Load a run folder, or fit a file without gold; the verdicts of a single judge are taken as they are."""
-    from dataclasses import replace
-
     from ...io.about import attach_tables
     from ...io.run_folder import Run
 
@@ -70,7 +70,7 @@ def load_inputs(
         annotations = run.votes
         if annotations is not None and (read_options.about_tasks or read_options.about_workers):
             annotations = attach_tables(annotations, tasks=read_options.about_tasks, workers=read_options.about_workers)
-        return GuaranteeInputs(run.result, annotations, gold_labels)
+        return GuaranteeInputs(votes, gold, run.result, annotations, gold_labels, seed)
     check_method_name(method)
     reading = read_votes(votes, read_options)
     annotations = reading.annotations
@@ -82,11 +82,12 @@ def load_inputs(
         annotations = add_classes(annotations, gold_labels)
     print_ledger(annotations.ledger)
     if method is None and annotations.n_workers == 1 and annotations.kind.hooks.supports(KindHooks.one_worker):
-        return GuaranteeInputs(annotations.kind.hooks.one_worker().fit(annotations), annotations, gold_labels)
-    aggregator = resolve_method(method, annotations, seed, param)
-    with iteration_progress(aggregator.name) as callback, error_context(votes):
-        fitted = aggregator.fit(annotations, callback=callback)
-    return GuaranteeInputs(replace(fitted), annotations, gold_labels)
+        result = annotations.kind.hooks.one_worker().fit(annotations)
+    else:
+        aggregator = resolve_method(method, annotations, seed, param)
+        with iteration_progress(aggregator.name) as callback, error_context(votes):
+            result = aggregator.fit(annotations, callback=callback)
+    return GuaranteeInputs(votes, gold, result, annotations, gold_labels, seed)
 
 
 def _gold(path: Path | None, columns: str | None, read_options: ReadOptions) -> Any:
@@ -98,15 +99,15 @@ def _gold(path: Path | None, columns: str | None, read_options: ReadOptions) -> 
     return read_gold(path, parse_columns(columns, TRUTH_OPTION), tuple(read_options.missing))
 
 
-def recorded_draw(votes: str) -> Any:
+def recorded_draw(inputs: GuaranteeInputs) -> Any:
     """Return the draw recorded in a run folder, if any."""
     from ...evaluation.guarantee.sampling import Draw
 
-    path = Path(votes) / DRAW
+    path = Path(inputs.source) / DRAW
     return Draw.load(path) if path.is_file() else None
 
 
-def gold_sampling(votes: str, path: Path | None, inputs: GuaranteeInputs, default: Any) -> Any:
+def gold_sampling(inputs: GuaranteeInputs, default: Any) -> Any:
     """Return how the gold was drawn, for `accept` and `estimate`.
 
     That is a recorded draw beside the file of gold or in the run, else the record of a run that was fitted with this
@@ -119,12 +120,14 @@ def gold_sampling(votes: str, path: Path | None, inputs: GuaranteeInputs, defaul
 
     if inputs.gold is None:
         return default
-    draw_file = None if path is None else draw_beside(path, inputs.gold, inputs.result.tasks, [Path(votes) / DRAW])
-    if draw_file is not None:
-        return draw_file[0]
+    if inputs.gold_file is not None:
+        places = [Path(inputs.source) / DRAW]
+        draw_file = draw_beside(inputs.gold_file, inputs.gold, inputs.result.tasks, places)
+        if draw_file is not None:
+            return draw_file[0]
     design = recorded_sampling(inputs.result, inputs.gold)
     if design is None:
-        return recorded_draw(votes) or default
+        return recorded_draw(inputs) or default
     if design == ASSUMED:
         info("note: when this run was made, the gold tasks were only assumed to be a random sample")
         return "random"

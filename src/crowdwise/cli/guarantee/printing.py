@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from ...core.errors import ParameterError
 from ..terminal import info, print_json, print_table
-from .inputs import GuaranteeInputs
+from .inputs import GuaranteeInputs, OutputOptions, gold_sampling
 
 # Approximate number of rungs shown.
 MAX_RUNGS = 10
 
 
-def print_acceptance(acceptance: Any, folder: Path | None, json: bool, earlier: bool = False) -> None:
+def print_acceptance(acceptance: Any, out: OutputOptions, earlier: bool = False) -> None:
     """Print the guarantee, what was accepted, and rungs of the ladder.
 
     `earlier`: the certificate, and so the ladder, is that of another batch.
     """
     certificate = acceptance.certificate
-    if json:
+    if out.json:
         unseen = int((acceptance.accepted["by"] == "verdict").sum())
-        print_json(
-            certificate.to_dict()
-            | {"n_ask": len(acceptance.ask), "n_unseen": unseen, "n_done": len(acceptance.accepted)}
-        )
+        counts = {"n_ask": len(acceptance.ask), "n_unseen": unseen, "n_done": len(acceptance.accepted)}
+        print_json(certificate.to_dict() | counts)
         return
     for note in certificate.notes:
         info("note:", note)
@@ -45,8 +42,8 @@ def print_acceptance(acceptance: Any, folder: Path | None, json: bool, earlier: 
     if n_gold and certificate.n_accepted:
         info(f"with the {n_gold:,} gold tasks, {len(acceptance.accepted):,} need no human review")
     info("void if: " + "; ".join(certificate.voids))
-    if folder is not None:
-        info(f"accepted.csv, ask.csv ({len(acceptance.ask):,} tasks for people) in {folder}")
+    if out.folder is not None:
+        info(f"accepted.csv, ask.csv ({len(acceptance.ask):,} tasks for people) in {out.folder}")
 
 
 def _acceptance_sentence(acceptance: Any, earlier: bool) -> str:
@@ -87,13 +84,12 @@ def _reason_for_none(certificate: Any) -> str:
     )
 
 
-def print_plan(inputs: GuaranteeInputs, promise: dict[str, Any], prices: str | None, json: bool) -> None:
+def print_plan(inputs: GuaranteeInputs, terms: dict[str, Any], prices: str | None, json: bool) -> None:
     """Print how much gold is needed."""
     from ...evaluation.guarantee.plan import plan
 
-    gold_plan = plan(
-        inputs.result, votes=inputs.votes, prices=None if prices is None else parse_prices(prices), **promise
-    )
+    price_of = None if prices is None else parse_prices(prices)
+    gold_plan = plan(inputs.result, votes=inputs.votes, prices=price_of, **terms)
     if json:
         print_json(gold_plan.to_dict())
         return
@@ -131,15 +127,7 @@ def parse_prices(text: str) -> dict[str, float]:
 
 
 def print_cascade(
-    inputs: GuaranteeInputs,
-    strong: GuaranteeInputs,
-    promise: dict[str, Any],
-    prices: str | None,
-    draw: Any,
-    seed: int,
-    folder: Path | None,
-    force: bool,
-    json: bool,
+    inputs: GuaranteeInputs, strong: GuaranteeInputs, terms: dict[str, Any], prices: str | None, out: OutputOptions
 ) -> None:
     """Print the costs of labelling with the cheap judge, the strong judge, or a cascade of both."""
     from ...evaluation.guarantee.cascade import cascade
@@ -155,20 +143,17 @@ def print_cascade(
             "--then needs --prices CHEAP,STRONG,PERSON: the price of a verdict of each judge and of a human label"
         )
     judges = [as_verdicts(source.result, source.votes) for source in (inputs, strong)]
-    comparison = cascade(*judges, gold=inputs.gold, prices=costs, sampling=draw or "random", seed=seed, **promise)
-    if folder is not None:
-        write_tables(folder, {"cascade.csv": comparison.table}, force=force)
-    if json:
+    sampling = gold_sampling(inputs, None) or "random"
+    comparison = cascade(*judges, gold=inputs.gold, prices=costs, sampling=sampling, seed=inputs.seed, **terms)
+    if out.folder is not None:
+        write_tables(out.folder, {"cascade.csv": comparison.table}, force=out.force)
+    if out.json:
         strategies = [{k: v for k, v in vars(strategy).items() if k != "ladder"} for strategy in comparison.strategies]
         print_json({"promise": comparison.promise, "best": comparison.best.name, "ways": strategies})
         return
-    rows = [
-        [
-            strategy.name,
-            *(f"{100 * share:.1f} %" for share in (strategy.cheap, strategy.strong, strategy.person)),
-            f"{strategy.cost:.2f}",
-        ]
-        for strategy in sorted(comparison.strategies, key=lambda strategy: strategy.cost)
-    ]
+    rows = []
+    for strategy in sorted(comparison.strategies, key=lambda strategy: strategy.cost):
+        shares = (f"{100 * share:.1f} %" for share in (strategy.cheap, strategy.strong, strategy.person))
+        rows.append([strategy.name, *shares, f"{strategy.cost:.2f}"])
     print_table("", ["strategy", "cheap judge", "strong judge", "person", "cost per task"], rows, stderr=False)
     typer.echo(f"{comparison.best.name} costs least. {comparison.promise}")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import MissingDependencyError
 from ..demo import load_digits
-from ..options import Seed
+from ..options import Seed, option
 from ..terminal import info
+from .inputs import needs_packages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,29 +40,16 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="New folder, or the folder of an earlier demo.", metavar="DIR")] = Path(
         "live-demo"
     ),
-    port: Annotated[
-        int, typer.Option("--port", help="Port to listen on.", min=1, max=65_535, rich_help_panel="Server")
-    ] = 8000,
+    port: Annotated[int, option("Server", "--port", "Port to listen on.", min=1, max=65_535)] = 8000,
     pace: Annotated[
-        float,
-        typer.Option(
-            "--pace",
-            help="Answers per second, of all annotators together.",
-            min=0.1,
-            max=1000,
-            rich_help_panel="Simulation",
-        ),
+        float, option("Simulation", "--pace", "Answers per second, of all annotators together.", min=0.1, max=1000)
     ] = 6.0,
     seed: Seed = 0,
 ) -> None:
     """Serve a project of handwritten digits that simulated annotators label through the API."""
-    try:
+    with needs_packages("the demo needs", "serve,sklearn"):
         from ...server.project import Project
         from ...server.run import run
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"the demo needs more packages ({error}): pip install 'crowdwise[serve,sklearn]'"
-        ) from error
     truth, pictures = _digits(seed)
     if not (folder / "project.json").exists():
         _make(folder, truth, pictures)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, ParameterError
-from ..options import Force, Json
+from ...core.errors import ParameterError
+from ..options import Force, Json, option
 from ..progress import count_progress
 from ..renamed import check_project_kind
 from ..terminal import clean, info, print_json
+from .inputs import read_text, split_names
 
 if TYPE_CHECKING:
     from ...client.judging.judge import Judge
@@ -23,70 +24,34 @@ Target = Annotated[
     typer.Argument(
         help="Address of a project on a server, or a file of tasks (.jsonl, .csv, ...) with a column of ids.",
         metavar="URL|TASKS",
-        show_default=False,
     ),
 ]
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        help="Name of the model at the endpoint.",
-        metavar="NAME",
-        show_default=False,
-        rich_help_panel="Model",
-    ),
-]
+Model = Annotated[str, option("Model", "--model", "Name of the model at the endpoint.", metavar="NAME")]
 Token = Annotated[
     str | None,
-    typer.Option(
-        "--token",
-        envvar="CROWDWISE_TOKEN",
-        help="Token of the worker on the server.",
-        show_default=False,
-        metavar="TOKEN",
-        rich_help_panel="Server",
-    ),
+    option("Server", "--token", "Token of the worker on the server.", envvar="CROWDWISE_TOKEN", metavar="TOKEN"),
 ]
 Prompt = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Model",
         "--prompt",
-        help="Prompt template with $question, $guidelines, $instruct and $task, where a line --- "
-        "separates the system prompt from the user prompt.",
+        "Prompt template with $question, $guidelines, $instruct and $task, where a line --- separates the system "
+        "prompt from the user prompt.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Model",
     ),
 ]
-Rate = Annotated[
-    str | None,
-    typer.Option(
-        "--rate",
-        help="Maximum request rate, such as 2/s or 30/min.",
-        metavar="N/s",
-        show_default=False,
-        rich_help_panel="Model",
-    ),
-]
+Rate = Annotated[str | None, option("Model", "--rate", "Maximum request rate, such as 2/s or 30/min.", metavar="N/s")]
 Given = Annotated[
-    str | None,
-    typer.Option(
-        "--classes",
-        help="Classes of a file of tasks, separated by commas.",
-        metavar="A,B,..",
-        show_default=False,
-        rich_help_panel="Tasks",
-    ),
+    str | None, option("Tasks", "--classes", "Classes of a file of tasks, separated by commas.", metavar="A,B,..")
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="JSONL file of verdicts, which crowdwise judges reads; an interrupted run continues it.",
+    option(
+        "Output",
+        "-o, --output",
+        "JSONL file of verdicts, which crowdwise judges reads; an interrupted run continues it.",
         metavar="FILE",
-        show_default=False,
-        rich_help_panel="Output",
     ),
 ]
 # Questions of a file without --question; all other kinds ask "Which class is it?".
@@ -99,71 +64,31 @@ def judge(
     token: Token = None,
     prompt: Prompt = None,
     rate: Rate = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", min=1, metavar="N", help="Maximum number of tasks.", show_default=False, rich_help_panel="Tasks"
-        ),
-    ] = None,
-    parallel: Annotated[
-        int, typer.Option("--parallel", min=1, max=64, help="Number of concurrent requests.", rich_help_panel="Model")
-    ] = 1,
-    swap: Annotated[bool, typer.Option("--swap", help="Show pairs in both orders.", rich_help_panel="Tasks")] = False,
-    flip: Annotated[
-        str, typer.Option("--flip", help="Verdict where the two orders disagree: tie or null.", rich_help_panel="Tasks")
-    ] = "tie",
+    limit: Annotated[int | None, option("Tasks", "--limit", "Maximum number of tasks.", min=1, metavar="N")] = None,
+    parallel: Annotated[int, option("Model", "--parallel", "Number of concurrent requests.", min=1, max=64)] = 1,
+    swap: Annotated[bool, option("Tasks", "--swap", "Show pairs in both orders.")] = False,
+    flip: Annotated[str, option("Tasks", "--flip", "Verdict where the two orders disagree: tie or null.")] = "tie",
     classes: Given = None,
     kind: Annotated[
         str,
-        typer.Option(
+        option(
+            "Tasks",
             "--kind",
-            help="Kind of a file of tasks: classes, ordered, sets, numbers, comparisons, similarities, "
-            "rankings or spans.",
-            rich_help_panel="Tasks",
+            "Kind of a file of tasks: classes, ordered, sets, numbers, comparisons, similarities, rankings or spans.",
         ),
     ] = "classes",
-    question: Annotated[
-        str,
-        typer.Option("--question", help="Question of a file of tasks.", show_default=False, rich_help_panel="Tasks"),
-    ] = "",
+    question: Annotated[str, option("Tasks", "--question", "Question of a file of tasks.")] = "",
     guidelines: Annotated[
-        Path | None,
-        typer.Option(
-            "--guidelines",
-            help="Guidelines of a file of tasks.",
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel="Tasks",
-        ),
+        Path | None, option("Tasks", "--guidelines", "Guidelines of a file of tasks.", metavar="FILE")
     ] = None,
-    task_column: Annotated[
-        str | None,
-        typer.Option(
-            "--task-column", help="Column of ids in a file of tasks.", show_default=False, rich_help_panel="Tasks"
-        ),
-    ] = None,
-    price_in: Annotated[
-        float, typer.Option("--price-in", min=0, help="Price of a million input tokens.", rich_help_panel="Budget")
-    ] = 0.0,
-    price_out: Annotated[
-        float, typer.Option("--price-out", min=0, help="Price of a million output tokens.", rich_help_panel="Budget")
-    ] = 0.0,
-    temperature: Annotated[
-        float, typer.Option("--temperature", min=0, help="Sampling temperature.", rich_help_panel="Model")
-    ] = 0.0,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", min=1, help="Maximum number of tokens in an answer.", rich_help_panel="Model")
-    ] = 512,
-    tries: Annotated[
-        int, typer.Option("--tries", min=1, max=20, help="Number of attempts per request.", rich_help_panel="Model")
-    ] = 6,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, help="Seconds to wait for an answer.", rich_help_panel="Model")
-    ] = 120.0,
-    wait: Annotated[
-        float,
-        typer.Option("--wait", min=0, help="Seconds to wait for new tasks of a project.", rich_help_panel="Server"),
-    ] = 0.0,
+    task_column: Annotated[str | None, option("Tasks", "--task-column", "Column of ids in a file of tasks.")] = None,
+    price_in: Annotated[float, option("Budget", "--price-in", "Price of a million input tokens.", min=0)] = 0.0,
+    price_out: Annotated[float, option("Budget", "--price-out", "Price of a million output tokens.", min=0)] = 0.0,
+    temperature: Annotated[float, option("Model", "--temperature", "Sampling temperature.", min=0)] = 0.0,
+    max_tokens: Annotated[int, option("Model", "--max-tokens", "Maximum number of tokens in an answer.", min=1)] = 512,
+    tries: Annotated[int, option("Model", "--tries", "Number of attempts per request.", min=1, max=20)] = 6,
+    timeout: Annotated[float, option("Model", "--timeout", "Seconds to wait for an answer.", min=0.1)] = 120.0,
+    wait: Annotated[float, option("Server", "--wait", "Seconds to wait for new tasks of a project.", min=0)] = 0.0,
     output: Output = None,
     force: Force = False,
     json: Json = False,
@@ -184,12 +109,12 @@ def judge(
         settings = {"temperature": temperature, "max_tokens": max_tokens}
         return ModelJudge(endpoint, model, brief, Prices(price_in, price_out), settings, swap, flip, load_image)
 
-    template = "" if prompt is None else _text(prompt)
+    template = read_text(prompt)
     limits = {"limit": limit, "parallel": parallel}
     if "://" in target:
         tally = _live(target, token, build_judge, template, output, force, wait, limits)
     else:
-        task_settings = question, kind, _names(classes), "" if guidelines is None else _text(guidelines)
+        task_settings = question, kind, split_names(classes), read_text(guidelines)
         tally = _file(target, task_column, build_judge, template, task_settings, output, force, limits)
     _print_summary(tally, model, json)
 
@@ -269,10 +194,6 @@ def _print_summary(tally: Tally, model: str, as_json: bool) -> None:
         info(f"no verdict on {n:,}: {clean(reason)}")
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
 def _per_second(text: str | None) -> float:
     """Convert 2, 2/s, 30/min or 100/h to requests per second; 0 for no limit."""
     if text is None:
@@ -286,11 +207,3 @@ def _per_second(text: str | None) -> float:
     if per is None or not 0 < rate < 1e6:
         raise ParameterError(f"--rate {text!r}: write it like 2/s or 30/min")
     return rate / per
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise DataError(f"{path}: cannot be read ({why})") from None

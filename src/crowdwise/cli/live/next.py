@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ...core.errors import DataError, ParameterError
 from ...core.options import ReadOptions
 from ..fitted import FitRequest, load_or_fit
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, VotesOrRun, option
 from ..sampling import ErrorOption, SamplingOption
 from ..terminal import clean, error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
+from .inputs import read_columns, split_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,62 +23,35 @@ MAX_ROWS, MAX_NAMES = 20, 5
 
 @reads_votes
 def next_(
-    votes: Annotated[
-        str,
-        typer.Argument(
-            help="File of votes (as for aggregate), or a folder written by aggregate.",
-            metavar="VOTES|DIR",
-            show_default=False,
-        ),
-    ],
+    votes: VotesOrRun,
     budget: Annotated[
         float | None,
-        typer.Option(
+        option(
+            "Budget",
             "--budget",
-            help="Amount to spend, in votes or in the unit of --cost; by default all votes that are worth it.",
+            "Amount to spend, in votes or in the unit of --cost; by default all votes that are worth it.",
             metavar="X",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     workers: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Budget",
             "--workers",
-            help="Workers to assign, as comma-separated names or a table with a column worker; everybody by default.",
+            "Workers to assign, as comma-separated names or a table with a column worker; everybody by default.",
             metavar="NAMES|TABLE",
-            show_default=False,
-            rich_help_panel="Budget",
         ),
     ] = None,
     cost: Annotated[
-        str | None,
-        typer.Option(
-            "--cost",
-            help="Cost of a vote: a number, or a table worker,cost.",
-            metavar="X|TABLE",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        str | None, option("Budget", "--cost", "Cost of a vote: a number, or a table worker,cost.", metavar="X|TABLE")
     ] = None,
     load: Annotated[
         int | None,
-        typer.Option(
-            "--load",
-            help="Maximum number of tasks per worker; three times an even share by default.",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        option("Budget", "--load", "Maximum number of tasks per worker; three times an even share by default."),
     ] = None,
     pairs: Annotated[
         str | None,
-        typer.Option(
-            "--pairs",
-            help="Table task,worker of the allowed assignments; all by default.",
-            metavar="TABLE",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        option("Budget", "--pairs", "Table task,worker of the allowed assignments; all by default.", metavar="TABLE"),
     ] = None,
     method: Method = None,
     param: Params = None,
@@ -90,15 +62,7 @@ def next_(
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="CSV file for the whole plan.",
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
+        Path | None, option("Output", "-o, --output", "CSV file for the whole plan.", metavar="FILE")
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -116,7 +80,7 @@ def next_(
         raise DataError(f"{output} exists; choose another file, or use --force")
     prices = _cost(cost)
     names = None if workers is None else _names(workers)
-    allowed_pairs = None if pairs is None else _table(pairs, ("task", "worker"))
+    allowed_pairs = None if pairs is None else read_columns(pairs, ("task", "worker"))
     fitted = load_or_fit(votes, FitRequest(method, param, (gold, gold_columns), read_options, seed, sampling, error))
     options = {"workers": names, "cost": prices, "load": load, "pairs": allowed_pairs, "error": error_of(fitted.result)}
     with error_context(votes, gold):
@@ -158,7 +122,7 @@ def _cost(text: str | None) -> float | dict[Any, float]:
     try:
         return float(text)
     except ValueError:
-        table = _table(text, ("worker", "cost"))
+        table = read_columns(text, ("worker", "cost"))
     out = {}
     for name, price in table.iter_rows():
         try:
@@ -171,18 +135,8 @@ def _cost(text: str | None) -> float | dict[Any, float]:
 def _names(text: str) -> list[Any]:
     """Parse --workers: comma-separated names, or a table with a column worker."""
     if Path(text).is_file():
-        return _table(text, ("worker",))["worker"].to_list()
-    names = [name.strip() for name in text.split(",") if name.strip()]
+        return read_columns(text, ("worker",))["worker"].to_list()
+    names = split_names(text)
     if not names:
         raise ParameterError("--workers holds no name; give comma-separated names, or a table with a column worker")
-    return names
-
-
-def _table(path: str, columns: tuple[str, ...]) -> pl.DataFrame:
-    from ...io.tables import open_table
-
-    table = open_table(path)
-    for name in columns:
-        if name not in table.header:
-            raise DataError(f"{path}: there is no column {name}; it has {', '.join(table.header)}")
-    return table.read(list(columns))
+    return list(names)

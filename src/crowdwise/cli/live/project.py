@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, MissingDependencyError, ParameterError
+from ...core.errors import DataError, ParameterError
+from ..options import Force, Json, option
 from ..renamed import check_project_kind
 from ..terminal import info, print_json, print_table
 from .demo import demo
+from .inputs import needs_packages, read_text, split_names
 from .simulate import simulate
 
 if TYPE_CHECKING:
@@ -24,118 +26,67 @@ project = typer.Typer(
 )
 project.command("simulate")(simulate)
 project.command("demo")(demo)
-Dir = Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR", show_default=False)]
+Gold = Annotated[
+    Path | None,
+    option("Input", "--gold", "Table of known labels, with the columns task and label.", metavar="FILE"),
+]
+Dir = Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR")]
 
 
 @project.command("create")
 def create(
     folder: Dir,
-    question: Annotated[
-        str,
-        typer.Option(
-            "--question", help="Question that annotators answer.", show_default=False, rich_help_panel="Tasks"
-        ),
-    ],
-    classes: Annotated[
-        str,
-        typer.Option(
-            "--classes",
-            help="Classes, separated by commas.",
-            metavar="A,B,...",
-            show_default=False,
-            rich_help_panel="Tasks",
-        ),
-    ] = "",
+    question: Annotated[str, option("Tasks", "--question", "Question that annotators answer.")],
+    classes: Annotated[str, option("Tasks", "--classes", "Classes, separated by commas.", metavar="A,B,...")] = "",
     kind: Annotated[
         str,
-        typer.Option(
+        option(
+            "Tasks",
             "--kind",
-            help="Kind of the answers: classes, ordered, sets, numbers, comparisons, similarities, rankings or spans.",
+            "Kind of the answers: classes, ordered, sets, numbers, comparisons, similarities, rankings or spans.",
             metavar="KIND",
-            rich_help_panel="Tasks",
         ),
     ] = "classes",
     guidelines: Annotated[
-        Path | None,
-        typer.Option(
-            "--guidelines",
-            help="Markdown file with guidelines.",
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel="Tasks",
-        ),
+        Path | None, option("Tasks", "--guidelines", "Markdown file with guidelines.", metavar="FILE")
     ] = None,
     tasks: Annotated[
         Path | None,
-        typer.Option(
-            "--tasks",
-            help="File or folder of tasks, as for project import.",
-            metavar="FILE|FOLDER",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
+        option("Input", "--tasks", "File or folder of tasks, as for project import.", metavar="FILE|FOLDER"),
     ] = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            "--gold",
-            help="Table of known labels, with the columns task and label.",
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
-    ] = None,
-    target: Annotated[
-        float, typer.Option("--target", help="Confidence at which a task is complete.", rich_help_panel="Budget")
-    ] = 0.95,
-    cap: Annotated[
-        int, typer.Option("--cap", help="Maximum number of answers per task.", rich_help_panel="Budget")
-    ] = 7,
+    gold: Gold = None,
+    target: Annotated[float, option("Budget", "--target", "Confidence at which a task is complete.")] = 0.95,
+    cap: Annotated[int, option("Budget", "--cap", "Maximum number of answers per task.")] = 7,
     budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            help="Amount to spend, in the unit of the workers' costs.",
-            show_default=False,
-            rich_help_panel="Budget",
-        ),
+        float | None, option("Budget", "--budget", "Amount to spend, in the unit of the workers' costs.")
     ] = None,
     policy: Annotated[
-        str,
-        typer.Option(
-            "--policy", help="Policy that chooses the next task, such as information.", rich_help_panel="Budget"
-        ),
+        str, option("Budget", "--policy", "Policy that chooses the next task, such as information.")
     ] = "information",
     database: Annotated[
         str | None,
-        typer.Option(
-            "--database",
-            help="Database address such as postgresql://user@host/name; SQLite in DIR by default.",
-            show_default=False,
-            rich_help_panel="Server",
+        option(
+            "Server", "--database", "Database address such as postgresql://user@host/name; SQLite in DIR by default."
         ),
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
-            "-s",
-            "--set",
-            help="Any other setting as name=value, such as gold_rate=.1; repeat for more.",
+        option(
+            "Server",
+            "-s, --set",
+            "Any other setting as name=value, such as gold_rate=.1; repeat for more.",
             metavar="NAME=VALUE",
-            rich_help_panel="Server",
         ),
     ] = None,
-    name: Annotated[
-        str, typer.Option("--name", help="Id of the project in addresses.", rich_help_panel="Server")
-    ] = "main",
+    name: Annotated[str, option("Server", "--name", "Id of the project in addresses.")] = "main",
 ) -> None:
     """Create a project in a new folder and print the admin token, which is shown only once."""
     server = _server()
     check_project_kind(kind)
-    settings: dict[str, Any] = {"kind": kind, "classes": tuple(c.strip() for c in classes.split(",") if c.strip())}
+    settings: dict[str, Any] = {"kind": kind, "classes": split_names(classes)}
     settings |= {"target": target, "cap": cap, "budget": budget, "policy": policy, **_settings(setting or [])}
     if guidelines is not None:
-        settings["guidelines"] = _text(guidelines)
+        settings["guidelines"] = read_text(guidelines)
     config = _server_call(lambda: server.Config.of({"question": question} | settings))
     token = server.create(folder, config, name=name, database=database)
     if tasks is not None or gold is not None:
@@ -150,27 +101,11 @@ def import_(
     folder: Dir,
     tasks: Annotated[
         Path | None,
-        typer.Argument(
-            help="Table of tasks with a column id, or a folder of images.", metavar="FILE|FOLDER", show_default=False
-        ),
+        typer.Argument(help="Table of tasks with a column id, or a folder of images.", metavar="FILE|FOLDER"),
     ] = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            "--gold",
-            help="Table of known labels, with the columns task and label.",
-            metavar="FILE",
-            show_default=False,
-            rich_help_panel="Input",
-        ),
-    ] = None,
+    gold: Gold = None,
     random_gold: Annotated[
-        bool,
-        typer.Option(
-            "--random-gold",
-            help="The --gold tasks were drawn at random from the labelled ones.",
-            rich_help_panel="Input",
-        ),
+        bool, option("Input", "--random-gold", "The --gold tasks were drawn at random from the labelled ones.")
     ] = False,
 ) -> None:
     """Add tasks (annotators see all columns but id) or known labels, also while the server runs."""
@@ -184,16 +119,9 @@ def import_(
 @project.command("export")
 def export(
     folder: Dir,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="Folder for the files.", metavar="OUT", show_default=False, rich_help_panel="Output"
-        ),
-    ],
-    format: Annotated[
-        str, typer.Option("--format", help="Format of the files: csv, jsonl or parquet.", rich_help_panel="Output")
-    ] = "csv",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel="Output")] = False,
+    output: Annotated[Path, option("Output", "-o, --output", "Folder for the files.", metavar="OUT")],
+    format: Annotated[str, option("Output", "--format", "Format of the files: csv, jsonl or parquet.")] = "csv",
+    force: Force = False,
 ) -> None:
     """Export events, labels, workers and votes; crowdwise aggregate reads OUT/votes.csv."""
     server = _server()
@@ -208,17 +136,7 @@ def export(
 @project.command("backup")
 def backup(
     folder: Dir,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="New folder for the copy.",
-            metavar="OUT",
-            show_default=False,
-            rich_help_panel="Output",
-        ),
-    ],
+    output: Annotated[Path, option("Output", "-o, --output", "New folder for the copy.", metavar="OUT")],
 ) -> None:
     """Copy a project, also while it is served, into a folder that can be served (PostgreSQL: a dump)."""
     server = _server()
@@ -230,40 +148,18 @@ def backup(
 def tokens(
     folder: Dir,
     worker: Annotated[
-        str | None,
-        typer.Option(
-            "--worker",
-            help="Make a token for this worker, new or existing.",
-            show_default=False,
-            rich_help_panel="Server",
-        ),
+        str | None, option("Server", "--worker", "Make a token for this worker, new or existing.")
     ] = None,
     scope: Annotated[
-        str,
-        typer.Option(
-            "--scope", help="Scope of the new token: annotate, read, check or admin.", rich_help_panel="Server"
-        ),
+        str, option("Server", "--scope", "Scope of the new token: annotate, read, check or admin.")
     ] = "annotate",
-    kind: Annotated[
-        str, typer.Option("--kind", help="Kind of a new worker: human or model.", rich_help_panel="Server")
-    ] = "human",
-    cost: Annotated[
-        float | None,
-        typer.Option("--cost", help="Cost of an answer of a new worker.", show_default=False, rich_help_panel="Server"),
-    ] = None,
+    kind: Annotated[str, option("Server", "--kind", "Kind of a new worker: human or model.")] = "human",
+    cost: Annotated[float | None, option("Server", "--cost", "Cost of an answer of a new worker.")] = None,
     new: Annotated[
-        bool,
-        typer.Option(
-            "--new", help="Make a token that belongs to no worker (read, check or admin).", rich_help_panel="Server"
-        ),
+        bool, option("Server", "--new", "Make a token that belongs to no worker (read, check or admin).")
     ] = False,
-    revoke: Annotated[
-        str | None,
-        typer.Option("--revoke", help="Id of the token to revoke.", show_default=False, rich_help_panel="Server"),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON on standard output.", rich_help_panel="Output")
-    ] = False,
+    revoke: Annotated[str | None, option("Server", "--revoke", "Id of the token to revoke.")] = None,
+    json: Json = False,
 ) -> None:
     """List the tokens, make one (--worker or --new), or revoke one."""
     server = _server()
@@ -281,15 +177,9 @@ def tokens(
 @project.command("invite")
 def invite(
     folder: Dir,
-    uses: Annotated[
-        int, typer.Option("--uses", help="Number of people who may use the link.", min=1, rich_help_panel="Server")
-    ] = 1,
-    hours: Annotated[
-        float, typer.Option("--hours", help="Hours until the link expires.", min=0.01, rich_help_panel="Server")
-    ] = 24.0,
-    url: Annotated[
-        str, typer.Option("--url", help="Address of the server for annotators.", rich_help_panel="Server")
-    ] = "http://127.0.0.1:8000",
+    uses: Annotated[int, option("Server", "--uses", "Number of people who may use the link.", min=1)] = 1,
+    hours: Annotated[float, option("Server", "--hours", "Hours until the link expires.", min=0.01)] = 24.0,
+    url: Annotated[str, option("Server", "--url", "Address of the server for annotators.")] = "http://127.0.0.1:8000",
 ) -> None:
     """Print a link that lets people join as workers."""
     server = _server()
@@ -299,12 +189,8 @@ def invite(
 
 
 def _server() -> Any:
-    try:
+    with needs_packages("projects need"):
         from ...server import offline
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"projects need more packages ({error}): pip install 'crowdwise[serve]'"
-        ) from error
     return offline
 
 
@@ -355,10 +241,3 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
         except ValueError:
             out[name.strip()] = value
     return out
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read ({error})") from error

@@ -8,70 +8,36 @@ from urllib.parse import urlsplit
 
 import typer
 
-from ...core.errors import MissingDependencyError, ParameterError
+from ...core.errors import ParameterError
+from ..options import option
 from ..terminal import info
+from .inputs import needs_packages
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(
-    project: Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR", show_default=False)],
+    project: Annotated[Path, typer.Argument(help="Folder of the project.", metavar="DIR")],
     host: Annotated[
-        str,
-        typer.Option("--host", help="Address to listen on; 0.0.0.0 accepts other machines.", rich_help_panel="Server"),
+        str, option("Server", "--host", "Address to listen on; 0.0.0.0 accepts other machines.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", help="Port to listen on.", min=0, max=65_535, rich_help_panel="Server")
-    ] = 8000,
+    port: Annotated[int, option("Server", "--port", "Port to listen on.", min=0, max=65_535)] = 8000,
     insecure_local: Annotated[
-        bool,
-        typer.Option(
-            "--insecure-local",
-            help="Treat requests without a token as an admin's; on 127.0.0.1 only.",
-            rich_help_panel="Server",
-        ),
+        bool, option("Server", "--insecure-local", "Treat requests without a token as an admin's; on 127.0.0.1 only.")
     ] = False,
-    rate: Annotated[
-        float,
-        typer.Option("--rate", help="Requests per second allowed for each token.", min=0.1, rich_help_panel="Limits"),
-    ] = 50.0,
+    rate: Annotated[float, option("Limits", "--rate", "Requests per second allowed for each token.", min=0.1)] = 50.0,
     behind_proxy: Annotated[
-        bool,
-        typer.Option(
-            "--behind-proxy",
-            help="Trust a proxy on this machine about client addresses and https.",
-            rich_help_panel="Server",
-        ),
+        bool, option("Server", "--behind-proxy", "Trust a proxy on this machine about client addresses and https.")
     ] = False,
     public_url: Annotated[
-        str,
-        typer.Option(
-            "--public-url",
-            help="Public address of the server, for invite links.",
-            metavar="URL",
-            rich_help_panel="Server",
-        ),
+        str, option("Server", "--public-url", "Public address of the server, for invite links.", metavar="URL")
     ] = "",
-    connections: Annotated[
-        int, typer.Option("--connections", help="Maximum number of open connections.", min=1, rich_help_panel="Limits")
-    ] = 800,
+    connections: Annotated[int, option("Limits", "--connections", "Maximum number of open connections.", min=1)] = 800,
     head_seconds: Annotated[
-        float,
-        typer.Option(
-            "--head-seconds",
-            help="Seconds within which the head of a request must arrive.",
-            min=0.1,
-            rich_help_panel="Limits",
-        ),
+        float, option("Limits", "--head-seconds", "Seconds within which the head of a request must arrive.", min=0.1)
     ] = 10.0,
     body_seconds: Annotated[
-        float,
-        typer.Option(
-            "--body-seconds",
-            help="Seconds within which the body of a request must arrive.",
-            min=0.1,
-            rich_help_panel="Limits",
-        ),
+        float, option("Limits", "--body-seconds", "Seconds within which the body of a request must arrive.", min=0.1)
     ] = 60.0,
 ) -> None:
     """Serve a labelling project over HTTP."""
@@ -79,11 +45,9 @@ def serve(
         raise ParameterError(f"--insecure-local works with 127.0.0.1 only, not with --host {host}; use tokens")
     if public_url and not is_public(public_url):
         raise ParameterError(f"--public-url is an address such as https://label.example.org, got {public_url[:80]!r}")
-    try:
+    with needs_packages("serve needs"):
         from ...server.api.connection import Limits
         from ...server.run import run
-    except ImportError as error:
-        raise MissingDependencyError(f"serve needs more packages ({error}): pip install 'crowdwise[serve]'") from error
 
     def on_start(url: str) -> None:
         info(f"serving {project} at {url} (stop with Ctrl-C)")

@@ -7,92 +7,54 @@ from typing import Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, MissingDependencyError, ParameterError
-from ..options import Json, Seed
+from ...core.errors import DataError, ParameterError
+from ..options import Json, Seed, option
 from ..progress import count_progress
 from ..terminal import clean, info, print_json, print_table
+from .inputs import needs_packages, read_columns
 
 Where = Annotated[
     str,
     typer.Argument(
-        help="Project folder whose settings and tasks are tried in copies, or the address of a server "
-        "whose project receives simulated answers.",
+        help="Project folder whose settings and tasks are tried in copies, or the address of a server whose "
+        "project receives simulated answers.",
         metavar="DIR|URL",
-        show_default=False,
     ),
 ]
 
 
 def simulate(
     where: Where,
-    crowd: Annotated[
-        str, typer.Option("--crowd", help="Scenario of crowdwise simulate, of classes.", rich_help_panel="Simulation")
-    ] = "one_coin",
-    workers: Annotated[
-        int,
-        typer.Option("--workers", min=1, max=500, help="Number of simulated workers.", rich_help_panel="Simulation"),
-    ] = 30,
+    crowd: Annotated[str, option("Simulation", "--crowd", "Scenario of crowdwise simulate, of classes.")] = "one_coin",
+    workers: Annotated[int, option("Simulation", "--workers", "Number of simulated workers.", min=1, max=500)] = 30,
     tasks: Annotated[
         int | None,
-        typer.Option(
-            "--tasks",
-            min=1,
-            help="Number of tasks of DIR to use, from the first on; all by default.",
-            show_default=False,
-            rich_help_panel="Simulation",
-        ),
+        option("Simulation", "--tasks", "Number of tasks of DIR to use, from the first on; all by default.", min=1),
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            help="Policy to compare; repeat for more (the project's by default).",
-            metavar="NAME",
-            rich_help_panel="Simulation",
+        option(
+            "Simulation", "--policy", "Policy to compare; repeat for more (the project's by default).", metavar="NAME"
         ),
     ] = None,
     accuracy: Annotated[
-        float | None,
-        typer.Option(
-            "--accuracy",
-            help="Accuracy to reach; the project's target by default.",
-            show_default=False,
-            rich_help_panel="Simulation",
-        ),
+        float | None, option("Simulation", "--accuracy", "Accuracy to reach; the project's target by default.")
     ] = None,
     token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            envvar="CROWDWISE_TOKEN",
-            help="Admin token of the server.",
-            show_default=False,
-            rich_help_panel="Server",
-        ),
+        str | None, option("Server", "--token", "Admin token of the server.", envvar="CROWDWISE_TOKEN")
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Simulation",
             "--truth",
-            help="Table of true labels, with the columns task and label; drawn at random by default.",
-            show_default=False,
-            rich_help_panel="Simulation",
+            "Table of true labels, with the columns task and label; drawn at random by default.",
         ),
     ] = None,
     answers: Annotated[
-        int | None,
-        typer.Option(
-            "--answers",
-            min=1,
-            help="Maximum number of answers to a server.",
-            show_default=False,
-            rich_help_panel="Server",
-        ),
+        int | None, option("Server", "--answers", "Maximum number of answers to a server.", min=1)
     ] = None,
-    pace: Annotated[
-        float,
-        typer.Option("--pace", min=0, help="Answers per second to a server; 0 for no pause.", rich_help_panel="Server"),
-    ] = 0.0,
+    pace: Annotated[float, option("Server", "--pace", "Answers per second to a server; 0 for no pause.", min=0)] = 0.0,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -116,13 +78,10 @@ def _compare(
     seed: int,
     json: bool,
 ) -> None:
-    try:
+    with needs_packages("this needs"):
         from ...server.project import Project
         from ...server.simulated_clients import compare
         from ...server.simulated_clients.crowd import plant
-    except ImportError as error:
-        raise MissingDependencyError(f"this needs more packages ({error}): pip install 'crowdwise[serve]'") from error
-
     with Project(folder) as opened:
         config, names = opened.queue.live.config, list(opened.queue.live.crowd.tasks)[:n]
     if not config.sure:
@@ -142,7 +101,7 @@ def _compare(
     rows = [
         [
             outcome.policy,
-            _whole(outcome.needed),
+            "never" if outcome.needed is None else f"{outcome.needed:,}",
             f"{outcome.needed / fixed:.2f}" if fixed and outcome.needed else "",
             f"{outcome.answers:,}",
             f"{outcome.accuracy:.1%}",
@@ -161,10 +120,6 @@ def _compare(
         "ended because",
     ]
     print_table(f"{len(names):,} tasks, {len(simulated.workers)} simulated workers", header, rows, stderr=False)
-
-
-def _whole(n: int | None) -> str:
-    return "never" if n is None else f"{n:,}"
 
 
 def _running(
@@ -191,13 +146,9 @@ def _running(
             clients.append(Project(url, reply["token"]))
         with count_progress("simulating") as show:
             n, why = drive(
-                clients,
-                simulated,
-                answers=answers,
-                pace=pace,
-                seed=seed,
+                clients, simulated, answers=answers, pace=pace, seed=seed,
                 progress=lambda k: bool(show(k, answers or k, "work")),
-            )
+            )  # fmt: skip
         labels = {row["id"]: row["live"]["label"] for row in lead.tasks() if row["answers"] and row["live"]}
         right = simulated.right(labels)
     if json:
@@ -207,11 +158,5 @@ def _running(
 
 
 def _truth(path: Path) -> dict[str, str]:
-    from ...io.tables import open_table
-
-    table = open_table(path)
-    lacking = [name for name in ("task", "label") if name not in table.header]
-    if lacking:
-        raise DataError(f"{path.name} has no column {lacking[0]!r}; a table task,label is needed")
-    frame = table.read(["task", "label"])
+    frame = read_columns(path, ("task", "label"))
     return dict(zip(frame["task"].to_list(), frame["label"].to_list(), strict=True))

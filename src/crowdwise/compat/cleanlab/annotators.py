@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...kinds.classes.methods.ensemble.crowdlab import Weighing, mean_by
+from ...kinds.classes.methods.ensemble.crowdlab import WeightedConsensus, mean_by
 from .matrix import Labels
 
 F8 = npt.NDArray[np.float64]
@@ -14,7 +14,7 @@ I8 = npt.NDArray[np.int64]
 
 
 def annotator_stats(
-    labels: Labels, consensus: I8, score: F8, label_quality: F8, weighing: Weighing | None
+    labels: Labels, consensus: I8, score: F8, label_quality: F8, weighing: WeightedConsensus | None
 ) -> pd.DataFrame:
     """Return one row per annotator, worst first.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes.methods.ensemble.crowdlab import Weighing, best_quality, majority, weigh
+from ...kinds.classes.methods.ensemble.crowdlab import WeightedConsensus, best_quality, majority, weigh
 from .errors import LabelsError, check_choice
 from .matrix import Labels
 
@@ -22,7 +22,7 @@ class Consensus:
     def __init__(self, labels: Labels, label: I8, probs: F8, quality_method: str) -> None:
         votes = labels.votes
         self.label = label
-        self.weighing: Weighing | None = None
+        self.weighing: WeightedConsensus | None = None
         if quality_method == "crowdlab":
             self.weighing = weigh(votes, probs, label)
             self.agreement, self.posterior = self.weighing.agreement, self.weighing.posterior

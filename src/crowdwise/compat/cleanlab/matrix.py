@@ -123,7 +123,7 @@ def _of(votes: Annotations, n_classes: int | None) -> Labels:
         low, high = (int(bound) for bound in (votes.classes.min() or 0, votes.classes.max() or 0))  # type: ignore[arg-type]
         if low < 0:
             raise LabelsError(f"labels that are numbers must be classes from 0 up, got {low}")
-        votes = votes.saying(votes.label, votes.classes.cast(pl.Int64))
+        votes = votes.with_labels(votes.label, votes.classes.cast(pl.Int64))
         votes = votes.with_classes(range(_columns(high + 1, n_classes)))
     elif n_classes is not None and votes.n_classes != n_classes:
         raise LabelsError(f"pred_probs has {n_classes} columns but the labels name {votes.n_classes} classes")

@@ -1,9 +1,9 @@
 """The E- and M-step kernels: one fused pass over task-sorted rows serves every confusion-matrix method.
 
-`theta` and `counts` are laid out [worker, observed, true]: the K entries that one vote needs lie side by side.
-Large data goes to the compiled kernels, small data to plain numpy, which answers before numba is imported;
-both compute the same thing (tests compare them), and the choice depends on the data's size alone (and on whether
-one fit or many are to come: `many_fits`).
+`theta` and `counts` are laid out [worker, observed, true], so that the K entries used by one vote are contiguous.
+Large data use the compiled kernels, small data plain numpy, which is faster than the import of numba. Both compute the
+same values (tests compare them); the choice depends on the size of the data only (and on the number of fits:
+`many_fits`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ I4 = npt.NDArray[np.int32]
 
 # Rows × classes from which the compiled kernels pay for their import.
 COMPILED_FROM = 150_000
-# The same divided by this where many fits share the price of the import.
+# The same divided by this if many fits share the cost of the import.
 MANY_FITS = 6
 _share: ContextVar[int] = ContextVar("share", default=1)
 # Confusion entries are floored here so that 16 votes in a row stay inside the range of a double.
@@ -48,8 +48,13 @@ class Stats(Additive):
     mass: F8
 
 
+def transposed(tables: F8) -> F8:
+    """Return tables[worker, observed, true] as [worker, true, observed] or the reverse, as a contiguous array."""
+    return np.ascontiguousarray(tables.transpose(0, 2, 1))
+
+
 def n_threads() -> int:
-    """How many threads the compiled kernels use: CROWDWISE_THREADS, else the cores this process may use."""
+    """Return the number of threads of the compiled kernels: CROWDWISE_THREADS, else the cores of this process."""
     setting = os.environ.get("CROWDWISE_THREADS", "")
     if setting.isdigit() and int(setting) > 0:
         return int(setting)
@@ -62,7 +67,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def shared_pool(kernel: Any, jobs: list[tuple[Any, ...]]) -> list[Any]:
-    """kernel(*job) of every job, in their order, in threads where there are several; it must release the GIL."""
+    """Return kernel(*job) of every job, in order, run in threads; the kernel must release the GIL."""
     threads = min(n_threads(), len(jobs))
     if threads > 1:
         return list(_pool(threads).map(lambda job: kernel(*job), jobs))
@@ -71,34 +76,34 @@ def shared_pool(kernel: Any, jobs: list[tuple[Any, ...]]) -> list[Any]:
 
 @dataclass(eq=False)
 class Workspace:
-    """A shard with its gold and the arrays that the passes over it use again and again.
+    """A shard with its gold and the arrays that are reused by its passes.
 
-    A pass leaves its posterior here, for whoever wants it next; the pass after it writes over it.
+    A pass leaves its posterior in `memory`; the next pass overwrites it.
     """
 
     shard: LabelRows
     compiled: bool
     gold: I4 | None = None
-    first: int = 0  # the number of its first task among all shards
+    first: int = 0  # index of its first task among the tasks of all shards
     buffers: dict[str, F8] = field(default_factory=dict)
     runs: list[tuple[int, int]] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)
 
     @classmethod
     def of(cls, shard: LabelRows, gold: I4 | None = None, compiled: bool | None = None, first: int = 0) -> Workspace:
-        """A workspace for a shard; gold[task] is a class, or n_classes where the truth is not known."""
+        """Return a workspace for a shard; gold[task] is a class, or n_classes where the truth is not known."""
         return cls(shard, pays_to_compile(shard) if compiled is None else compiled, gold, first)
 
     def chunks(self) -> list[tuple[int, int]]:
-        """Runs of tasks, a power of two of them, chosen from the data alone: sums come out the same bits
-        for any number of threads."""
+        """Return 2^n runs of tasks, chosen by the data alone so that sums have the same bits for any number of
+        threads."""
         if self.runs:
             return self.runs
         shard = self.shard
         work = len(shard) * shard.n_classes
         table = shard.n_workers * shard.n_classes**2
         n = 1
-        # More chunks than this would spend their time on clearing and adding up count tables.
+        # With more chunks, clearing and adding up count tables would dominate the cost.
         while n < 16 and work >= 131_072 * n and work >= 16 * table * n:
             n *= 2
         cuts = np.searchsorted(shard.task_offsets, len(shard) * np.arange(1, n) // n).tolist()
@@ -107,20 +112,20 @@ class Workspace:
         return self.runs
 
     def buffer(self, name: str, shape: tuple[int, ...]) -> F8:
-        """An array to overwrite, the same one each time."""
+        """Return an array to overwrite, the same one at every call."""
         if name not in self.buffers or self.buffers[name].shape != shape:
             self.buffers[name] = np.empty(shape)
         return self.buffers[name]
 
 
 def pays_to_compile(rows: LabelRows) -> bool:
-    """Whether passes over so many rows are quicker compiled, the import of the compiler counted."""
+    """Whether passes over these rows are faster compiled, including the import of the compiler."""
     return len(rows) * rows.n_classes * _share.get() >= COMPILED_FROM
 
 
 @contextmanager
 def many_fits() -> Iterator[None]:
-    """Within it the compiled kernels are taken for smaller data too: a dozen fits pay for their import sooner."""
+    """Use the compiled kernels for smaller data too within this context, because many fits share their import."""
     token = _share.set(MANY_FITS)
     try:
         yield
@@ -129,8 +134,10 @@ def many_fits() -> Iterator[None]:
 
 
 def accumulate(space: Workspace, theta: F8, prior: F8) -> tuple[Stats, float]:
-    """Expected counts and log-likelihood under theta[worker, observed, true] and prior[class]: E-step and statistics
-    in one pass. The posterior stays in the space."""
+    """Return the expected counts and the log-likelihood under theta[worker, observed, true] and prior[class].
+
+    E-step and statistics are computed in one pass, which leaves the posterior in the memory of the workspace.
+    """
     if space.compiled:
         return _compiled_pass(space, theta, prior, None)
     posterior, total = plain.e_step(space.shard, np.maximum(theta, FLOOR), np.maximum(prior, FLOOR), space.gold)
@@ -139,7 +146,7 @@ def accumulate(space: Workspace, theta: F8, prior: F8) -> tuple[Stats, float]:
 
 
 def e_step(space: Workspace, theta: F8, prior: F8) -> F8:
-    """posterior[task, class] under theta[worker, observed, true] and prior[class], an array of your own."""
+    """Return posterior[task, class] under theta[worker, observed, true] and prior[class] as a new array."""
     if space.compiled:
         _compiled_pass(space, theta, prior, None)
         return space.memory.take()
@@ -147,7 +154,7 @@ def e_step(space: Workspace, theta: F8, prior: F8) -> F8:
 
 
 def stats_of(space: Workspace, posterior: F8) -> Stats:
-    """Expected counts of a given posterior: what an M-step from a starting point needs."""
+    """Return the expected counts of a given posterior."""
     if not space.compiled:
         return plain.stats(space.shard, posterior)
     return _compiled_pass(space, None, None, posterior)[0]
@@ -159,7 +166,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
     shard, k = space.shard, space.shard.n_classes
     size = shard.n_workers * k * k
     chunks = space.chunks()
-    # The first table becomes the sum, which is the caller's: it is fresh, the others are used again.
+    # The first table becomes the sum, which is returned, so it is a new array; the others are reused.
     tables = [np.empty(size), *space.buffer("tables", (len(chunks) - 1, size))]
     masses = space.buffer("masses", (len(chunks), k))
     gold = np.empty(0, dtype=np.int32) if space.gold is None else space.gold

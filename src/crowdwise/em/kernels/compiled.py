@@ -1,9 +1,9 @@
 """The kernels in numba: fused over task-sorted offsets, float64, specialised on the number of classes.
 
-Up to 64 classes the loops over classes become vector instructions (rows.py); above that, and where most rows have
-another weight than one, a generic kernel works in log space. Products of probabilities are taken in blocks of 16 votes
-and the logarithms of the blocks are added: rescaling by the maximum instead would drive a class to zero for good
-when thousands of votes for one class are followed by thousands for another.
+Up to 64 classes the loops over classes become vector instructions (rows.py); with more classes, or if most rows have a
+weight other than one, a generic kernel works in log space. Probabilities are multiplied in blocks of 16 votes and the
+logarithms of the blocks are added: with rescaling by the maximum instead, a class would underflow to zero if thousands
+of votes for one class are followed by thousands for another.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ F8 = npt.NDArray[np.float64]
 
 SPECIALISED_UP_TO = 64
 _BLOCK = 16
-# Votes between asking for the memory of a row and using it.
+# Number of votes between prefetching a row and using it.
 _AHEAD = 16
 # Numbers in a cache line.
 _LINE = 8
@@ -44,7 +44,7 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
         end = offset[hi] - 1
         for i in range(lo, hi):
             first, last = offset[i], offset[i + 1]
-            # The rows of later votes lie anywhere in the tables: ask for them long before they are needed.
+            # The rows of later votes are anywhere in the tables: prefetch them early.
             for e in range(first, last):
                 ahead = np.int64(cell[min(e + _AHEAD, end)]) * K
                 prefetch_row(theta, ahead, K)
@@ -172,20 +172,20 @@ def _scatter(offset, cell, weight, q, counts, mass, lo, hi):
 
 
 def _in_log_space(weight: F8, k: int) -> bool:
-    """A row with a weight of its own takes a logarithm for every class, which only pays where such rows are few."""
+    """Whether to use log space; otherwise every row with a weight other than one takes a logarithm per class."""
     return k > SPECIALISED_UP_TO or 2 * int(np.count_nonzero(weight == 1.0)) < weight.size
 
 
 def sweep(weight: F8, k: int, theta: F8, floor: float) -> tuple[Callable[..., float], F8]:
-    """The fused kernel for k classes and the confusion table in the form it wants."""
+    """Return the fused kernel for k classes, and the confusion table in the form that it uses."""
     log = _in_log_space(weight, k)
     return _sweep_generic if log else _sweep(k), _floored.of(theta, floor, log)
 
 
 class _Floored:
-    """The last confusion table in the form of the kernels: the parts of a pass share it.
+    """Cache of the last confusion table in the form of the kernels, which the parts of a pass share.
 
-    Only of arrays that nobody can write to, and no longer than they live.
+    Only read-only arrays are cached, and only as long as they exist.
     """
 
     def __init__(self) -> None:
@@ -194,7 +194,7 @@ class _Floored:
         self.table: F8 | None = None
 
     def of(self, theta: F8, floor: float, log: bool) -> F8:
-        """The table, floored, or its logarithm."""
+        """Return the floored table, or its logarithm."""
         with _lock:
             if self.theta() is theta and self.how == (floor, log) and self.table is not None:
                 return self.table
@@ -213,18 +213,18 @@ _lock, _floored = threading.RLock(), _Floored()
 
 
 def prior_for(weight: F8, k: int, prior: F8, floor: float) -> F8:
-    """The class prior in the form that the kernel wants."""
+    """Return the class prior in the form that the kernel uses."""
     safe = np.maximum(prior, floor)
     return np.log(safe) if _in_log_space(weight, k) else safe
 
 
 def scatter() -> Callable[..., float]:
-    """The kernel that only gathers statistics."""
+    """Return the kernel that only computes statistics."""
     return _scatter
 
 
 def ordered_sum(tables: Sequence[F8]) -> F8:
-    """Sum over chunks, always in the same order, in the place of the first."""
+    """Return the sum over chunks, always in the same order; it overwrites the first table."""
     total = tables[0]
     for table in tables[1:]:
         total += table

@@ -1,4 +1,4 @@
-"""Hashes of many short texts, laid end to end."""
+"""Hashes of many short texts that are concatenated in one array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 @njit(cache=True, nogil=True)
 def fnv_splitmix(data, lengths, out):
-    """out[i]: FNV-1a of the i-th text, whose bytes follow those of the one before, through splitmix64's finaliser."""
+    """Set out[i] to the FNV-1a hash of the i-th text, passed through splitmix64's finaliser."""
     start = 0
     for i in range(len(lengths)):
         x = _BASIS

@@ -1,4 +1,4 @@
-"""The kernels in plain numpy, log space throughout: for small data, and as the compiled kernels' oracle."""
+"""The kernels in plain numpy, in log space: for small data, and as a reference for the compiled kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ F8 = npt.NDArray[np.float64]
 
 
 def e_step(shard: LabelRows, theta: F8, prior: F8, gold: npt.NDArray[np.int32] | None) -> tuple[F8, float]:
-    """Posterior and log-likelihood; theta is [worker, observed, true]."""
+    """Return the posterior and the log-likelihood; theta is [worker, observed, true]."""
     k = shard.n_classes
     votes = np.log(theta).reshape(-1, k)[shard.cell]
     if shard.weight is not None:
@@ -32,7 +32,7 @@ def e_step(shard: LabelRows, theta: F8, prior: F8, gold: npt.NDArray[np.int32] |
 
 
 def stats(shard: LabelRows, posterior: F8) -> Stats:
-    """Expected counts [worker, observed, true] and class mass."""
+    """Return the expected counts [worker, observed, true] and the class mass."""
     from . import Stats
 
     k, cells = shard.n_classes, shard.n_workers * shard.n_classes

@@ -1,7 +1,7 @@
 """Vector instructions on rows of k doubles, for the compiled kernels.
 
-Numba leaves loops over a fixed number of classes as scalar code; these intrinsics say what is meant. They must stand at
-module level: a kernel that closes over one would never be found in numba's cache on disk.
+Numba compiles loops over a fixed number of classes to scalar code; these intrinsics emit vector code. They must be at
+module level: a kernel that closes over one would not be found in numba's cache on disk.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def add_row(typing_context, table, start, row, k):  # noqa: ARG001
 
 
 def _prefetch(context, builder, array_type, array, start, offsets):
-    """Ask for the cache lines at these bytes after array[start]."""
+    """Prefetch the cache lines at these byte offsets from array[start]."""
     byte = ir.IntType(8).as_pointer()
     flag = ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
@@ -63,7 +63,7 @@ def _prefetch(context, builder, array_type, array, start, offsets):
 
 @intrinsic(prefer_literal=True)
 def prefetch_row(typing_context, table, start, k):  # noqa: ARG001
-    """Ask for the cache lines of table[start : start + k]."""
+    """Prefetch the cache lines of table[start : start + k]."""
     n = k.literal_value
 
     def generate(context, builder, signature, args):
@@ -76,7 +76,7 @@ def prefetch_row(typing_context, table, start, k):  # noqa: ARG001
 
 @intrinsic
 def prefetch_at(typing_context, table, start):  # noqa: ARG001
-    """Ask for the cache line of table[start]."""
+    """Prefetch the cache line of table[start]."""
 
     def generate(context, builder, signature, args):
         _prefetch(context, builder, signature.args[0], args[0], args[1], (0,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def gap_tables(
     rows, pick = [], []
     for measure, name in enumerate(maths.MEASURES):
         for c in range(k if name != "accuracy" else 1):
-            for a, b in maths.pairs(g):
+            for a, b in combinations(range(g), 2):
                 is_shown = bool(shown[measure, c, a] and shown[measure, c, b])
                 gap = float(point[measure, c, a] - point[measure, c, b]) if is_shown else None
                 rows.append([name, _class(cells, name, c), str(cells.names[a]), str(cells.names[b]), gap])

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import DataError
-from ..guarantee.gold import Gold
+from ..guarantee.gold import GoldSample
 from ..guarantee.verdicts import Verdicts
-from .maths import rising
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -26,23 +25,19 @@ class GroupCounts:
     verdicts: Verdicts
     group: I8
     names: list[Any]
-    gold: Gold | None
+    gold: GoldSample | None
     tasks: F8
     counts: F8 | None
 
 
-def count_groups(verdicts: Verdicts, groups: Any, gold: Gold | None) -> GroupCounts:
+def count_groups(verdicts: Verdicts, groups: Any, gold: GoldSample | None) -> GroupCounts:
     """Count by group; tasks without a verdict or a group are left out."""
     group, names = verdicts.groups(groups)
     inside = verdicts.has_verdict & (group < len(names))
     if len(names) < 2:
         raise DataError(f"fairness needs at least two groups of tasks; there is {'one' if names else 'none'}")
     if not inside.all():
-        new_code = np.cumsum(inside) - 1
-        if gold is not None:
-            in_cells = inside[gold.task]
-            moved = gold.take(in_cells)
-            gold = Gold(new_code[moved.task], moved.label, moved.value, moved.chance)
+        gold = None if gold is None else gold.within(inside)
         verdicts, group = verdicts.keep(inside), group[inside]
     k, g = len(verdicts.classes), len(names)
     tasks = np.zeros((g, k))
@@ -81,30 +76,28 @@ def confidence_cells(counts: GroupCounts) -> tuple[I8, F8, F8, I8]:
 
 def _bins(counts: GroupCounts, members: I8, z: int, label: int) -> tuple[I8, list[F8]]:
     """Return (bin[task], probabilities of each bin) within one group and verdict."""
+    from scipy.optimize import isotonic_regression
+
     verdicts, k = counts.verdicts, len(counts.verdicts.classes)
     confidence = verdicts.confidence[members]
     if counts.gold is None or counts.counts is None:
         place = _cut(confidence, confidence, BINS)
         posterior = verdicts.posterior if verdicts.posterior is not None else np.eye(k)[verdicts.label]
         return place, [posterior[members[place == b]].mean(axis=0) for b in range(int(place.max()) + 1)]
-    checked = counts.gold.task[np.isin(counts.gold.task, members)]
-    hits = counts.gold.label[np.isin(counts.gold.task, members)] == label
+    sample = counts.gold.take(np.isin(counts.gold.task, members))
+    checked, hits = sample.task, sample.label == label
     bins = max(1, min(BINS, len(checked) // LEAST))
     place = _cut(confidence, verdicts.confidence[checked] if len(checked) else confidence, bins)
     bin_of = dict(zip(members.tolist(), place.tolist(), strict=True))
     checked_bin = np.array([bin_of[t] for t in checked.tolist()], dtype=np.int64)
     n = np.bincount(checked_bin, minlength=int(place.max()) + 1).astype(float)
     right = np.bincount(checked_bin, weights=hits, minlength=len(n))
-    pooled = (
-        counts.counts[z, label]
-        + counts.counts.sum(axis=0)[label] / max(counts.counts.sum(axis=0)[label].sum(), 1)
-        + 1 / k
-    )
+    over_groups = counts.counts.sum(axis=0)[label]
+    pooled = counts.counts[z, label] + over_groups / max(over_groups.sum(), 1) + 1 / k
     prior = pooled / pooled.sum()
-    accuracy = np.where(
-        n > 0, right / np.maximum(n, 1), prior[label]
-    )  # a cell without gold is like its group and verdict
-    share = rising(accuracy, np.maximum(n, 1e-9))
+    # A cell without gold is like its group and verdict.
+    accuracy = np.where(n > 0, right / np.maximum(n, 1), prior[label])
+    share = isotonic_regression(accuracy, weights=np.maximum(n, 1e-9)).x
     others = np.delete(prior, label)
     others = others / others.sum()
     return place, [np.insert((1 - s) * others, label, s) for s in share]

@@ -69,11 +69,6 @@ def draws(tasks: F8, counts: F8, rng: np.random.Generator, *, new: bool = False,
     return rates(table + counts)
 
 
-def pairs(n: int) -> list[tuple[int, int]]:
-    """Pairs of groups, each once."""
-    return [(a, b) for a in range(n) for b in range(a + 1, n)]
-
-
 def simultaneous(drawn: F8, level: float) -> tuple[F8, F8]:
     """Simultaneous interval (low, high) of many differences drawn[draw, difference]: mean ± c·sd.
 
@@ -86,27 +81,6 @@ def simultaneous(drawn: F8, level: float) -> tuple[F8, F8]:
     largest = (np.abs(drawn[:, moving] - centre[moving]) / spread[moving]).max(axis=1)
     wide = float(np.quantile(largest, level)) * spread
     return centre - wide, centre + wide
-
-
-# ----------------------------------------------------------------
-# Isotonic regression (pool adjacent violators).
-
-
-def rising(values: F8, weights: F8) -> F8:
-    """Return the non-decreasing fit.
-
-    >>> rising(np.array([0.2, 0.5, 0.4, 0.9]), np.array([1.0, 1.0, 1.0, 1.0])).round(3).tolist()
-    [0.2, 0.45, 0.45, 0.9]
-    """
-    blocks: list[list[float]] = []  # mean, weight, length
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        blocks.append([value, weight, 1])
-        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
-            b, a = blocks.pop(), blocks.pop()
-            total = a[1] + b[1]
-            mean = (a[0] * a[1] + b[0] * b[1]) / total if total > 0 else (a[0] + b[0]) / 2
-            blocks.append([mean, total, a[2] + b[2]])
-    return np.concatenate([np.full(int(length), mean) for mean, _, length in blocks]) if blocks else np.empty(0)
 
 
 # ----------------------------------------------------------------
@@ -129,11 +103,9 @@ def worker_p(hits: I8, n: I8, rng: np.random.Generator, draws: int = PERMUTATION
     observed = _between(hits, n)
     at_least = np.ones(workers)
     step = max(1, _CELLS // max(workers * groups * k, 1))
-    done = 0
-    while done < draws:
+    for done in range(0, draws, step):
         size = min(step, draws - done)
         at_least += (_between(_dealt(hits, n, rng, size), n) >= observed - 1e-9).sum(axis=0)
-        done += size
     return np.asarray(at_least / (draws + 1))
 
 
@@ -173,12 +145,10 @@ def rater_p(total: F8, n: F8, group: I8, rng: np.random.Generator, draws: int = 
 
     observed = float(statistic(member))
     at_least, step = 1, max(1, _CELLS // max(len(n) * k, 1))
-    done = 0
-    while done < draws:
+    for done in range(0, draws, step):
         size = min(step, draws - done)
         order = rng.permuted(np.broadcast_to(np.arange(len(n)), (size, len(n))), axis=1)
         at_least += int((statistic(member[order]) >= observed - 1e-9).sum())
-        done += size
     means = (member.T @ total) / np.maximum(member.T @ n, 1e-12)
     return np.asarray(means), at_least / (draws + 1)
 
@@ -194,14 +164,14 @@ def rater_p(total: F8, n: F8, group: I8, rng: np.random.Generator, draws: int = 
 Target = Literal["parity", "opportunity", "odds"]
 
 
-class Shares(NamedTuple):
+class LabelShares(NamedTuple):
     """x[cell, class] and the expected share of right labels."""
 
     x: F8
     accuracy: float
 
 
-def fair_labels(size: F8, p: F8, group: I8, target: Target, within: float) -> Shares:
+def fair_labels(size: F8, p: F8, group: I8, target: Target, within: float) -> LabelShares:
     """Return the best labels under the constraint, which can always be met by giving all tasks one label."""
     from scipy import optimize
     from scipy.sparse import coo_array, csr_array, eye_array, hstack, kron
@@ -238,15 +208,15 @@ def fair_labels(size: F8, p: F8, group: I8, target: Target, within: float) -> Sh
     programme: Any = optimize.linprog  # its types know no sparse arrays
     solution = programme(goal, A_ub=bound, b_ub=limits, A_eq=sums, b_eq=np.ones(cells), bounds=(0, 1), method="highs")
     x = np.clip(solution.x[: cells * k].reshape(cells, k), 0, 1)
-    return Shares(x / x.sum(axis=1, keepdims=True), float(-solution.fun))
+    return LabelShares(x / x.sum(axis=1, keepdims=True), float(-solution.fun))
 
 
 def _kinds(target: Target) -> tuple[str, ...]:
-    return {"parity": ("said",), "opportunity": ("recall",), "odds": ("recall", "false")}[target]
+    return {"parity": ("positive",), "opportunity": ("recall",), "odds": ("recall", "false")}[target]
 
 
 def _weights(size: F8, p: F8, kind: str) -> F8:
-    if kind == "said":
+    if kind == "positive":
         return np.broadcast_to(size[:, None], p.shape)
     return size[:, None] * (p if kind == "recall" else 1 - p)
 

@@ -11,7 +11,7 @@ import polars as pl
 from ...core.errors import ParameterError
 from ...core.votes import Votes
 from ..guarantee.gold import place
-from ..guarantee.sampling import check_random, settle
+from ..guarantee.sampling import check_random, resolve_design
 from ..guarantee.verdicts import as_verdicts
 from .gaps import gap_tables
 from .group_counts import count_groups
@@ -138,7 +138,7 @@ def fairness(
     notes: list[str] = []
     if gold is not None:
         sample, verdicts = place(gold, verdicts, None if votes is None else votes.about_workers)
-        design, sample, notes = settle(sampling, sample, verdicts)
+        design, sample, notes = resolve_design(sampling, sample, verdicts)
         if design == "random":
             check_random(sample, verdicts)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from .maths import by_group, rater_p, worker_p
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 FALSE_SHARE = 0.1
 # Workers with fewer labels are listed but not tested.
 LEAST = 10
@@ -93,6 +94,7 @@ def rater_table(votes: Votes[Any], cells: GroupCounts, groups: Any, rng: np.rand
     is_used = (group < len(names)) & (votes.labels_per_worker > 0)
     if len(np.unique(group[is_used])) < 2:
         raise DataError("groups of raters need raters of at least two groups")
+    test = _RaterTest(group, names, is_used, rng)
     rows = is_used[votes.worker]
     worker, task = (codes[rows].astype(np.int64) for codes in (votes.worker, votes.task))
     label = votes.answers.label[rows]
@@ -102,42 +104,59 @@ def rater_table(votes: Votes[Any], cells: GroupCounts, groups: Any, rng: np.rand
     out: list[list[Any]] = []
     for code, name in enumerate(votes.answers.classes.to_list()):
         is_class = (label == code).astype(float)
-        out += _tested(f"says {name}", is_class, worker, task, group, names, is_used, rng)
-        out += _by_tasks(
-            f"says {name}", is_class[is_known], worker[is_known], task_group, cells, group, names, is_used, rng
-        )
+        out += test.overall(f"says {name}", is_class, worker, task)
+        out += test.by_task_group(f"says {name}", is_class[is_known], worker[is_known], task_group, cells.names)
     if cells.gold is not None:
-        out += _against_gold(votes, cells, rows, group, names, is_used, rng)
+        out += _against_gold(votes, cells, rows, test)
     columns = {"question": pl.String, "group": pl.String, "raters": pl.Int64, "mean": pl.Float64, "p": pl.Float64}
     return pl.DataFrame(out, columns, orient="row")
 
 
-def _tested(
-    question: str, x: F8, worker: I8, task: I8, group: I8, names: list[Any], is_used: Any, rng: np.random.Generator
-) -> list[list[Any]]:
-    """Center values within tasks, so that the assignment of tasks does not matter, and permute raters."""
-    n_tasks = int(task.max()) + 1
-    mean = np.bincount(task, weights=x, minlength=n_tasks) / np.maximum(np.bincount(task, minlength=n_tasks), 1)
-    residual = x - mean[task]
-    total = np.bincount(worker, weights=residual, minlength=len(group))[is_used]
-    n = np.bincount(worker, minlength=len(group))[is_used].astype(float)
-    codes, group_code = np.unique(group[is_used], return_inverse=True)
-    means, p = rater_p(total, n, group_code, rng)
-    return [
-        [question, str(names[c]), int((group_code == i).sum()), float(means[i]), p]
-        for i, c in enumerate(codes.tolist())
-    ]
+class _RaterTest(NamedTuple):
+    """Permutation tests of differences between groups of raters: group[rater], its names, and the raters to compare."""
+
+    group: I8
+    names: list[Any]
+    is_used: Mask
+    rng: np.random.Generator
+
+    def overall(self, question: str, x: F8, worker: I8, task: I8) -> list[list[Any]]:
+        """Center values within tasks, so that the assignment of tasks does not matter, and permute raters."""
+        n_tasks, n_raters = int(task.max()) + 1, len(self.group)
+        mean = np.bincount(task, weights=x, minlength=n_tasks) / np.maximum(np.bincount(task, minlength=n_tasks), 1)
+        total = np.bincount(worker, weights=x - mean[task], minlength=n_raters)[self.is_used]
+        n = np.bincount(worker, minlength=n_raters)[self.is_used].astype(float)
+        return self._rows(question, np.asarray(total), n, self.is_used)
+
+    def by_task_group(
+        self, question: str, x: F8, worker: I8, task_group: I8, group_names: list[Any]
+    ) -> list[list[Any]]:
+        """Test a rater's mean in one group of tasks minus that in the others; only raters with answers in both."""
+        out: list[list[Any]] = []
+        m = len(self.group)
+        for z, name in enumerate(group_names[:1] if len(group_names) == 2 else group_names):
+            inside = task_group == z
+            n1, n0 = (np.bincount(worker[part], minlength=m) for part in (inside, ~inside))
+            r1, r0 = (np.bincount(worker[part], weights=x[part], minlength=m) for part in (inside, ~inside))
+            is_eligible = self.is_used & (n1 > 0) & (n0 > 0)
+            if len(np.unique(self.group[is_eligible])) < 2:
+                continue
+            weight = 1 / (1 / n1[is_eligible] + 1 / n0[is_eligible])
+            gap = r1[is_eligible] / n1[is_eligible] - r0[is_eligible] / n0[is_eligible]
+            out += self._rows(f"{question} more often about {name}", gap * weight, weight, is_eligible)
+        return out
+
+    def _rows(self, question: str, total: F8, n: F8, raters: Mask) -> list[list[Any]]:
+        """Return a row for each group: question, group, number of raters, mean, p."""
+        codes, group_code = np.unique(self.group[raters], return_inverse=True)
+        means, p = rater_p(total, n, group_code, self.rng)
+        return [
+            [question, str(self.names[c]), int((group_code == i).sum()), float(means[i]), p]
+            for i, c in enumerate(codes.tolist())
+        ]
 
 
-def _against_gold(
-    votes: Votes[Any],
-    cells: GroupCounts,
-    rows: Any,
-    group: I8,
-    names: list[Any],
-    is_used: Any,
-    rng: np.random.Generator,
-) -> list[list[Any]]:
+def _against_gold(votes: Votes[Any], cells: GroupCounts, rows: Mask, test: _RaterTest) -> list[list[Any]]:
     """Test whether groups are right equally often, overall and on each group of tasks."""
     assert cells.gold is not None
     k = len(cells.verdicts.classes)
@@ -150,31 +169,5 @@ def _against_gold(
     worker, task = (codes[is_checked].astype(np.int64) for codes in (votes.worker, votes.task))
     if not len(right):
         return []
-    out = _tested("is right", right, worker, task, group, names, is_used, rng)
-    task_group = cells.group[at[task]]
-    return out + _by_tasks("is right", right, worker, task_group, cells, group, names, is_used, rng)
-
-
-def _by_tasks(
-    question: str, x: F8, worker: I8, task_group: I8, cells: GroupCounts, group: I8, names: list[Any], is_used: Any,
-    rng: np.random.Generator,
-) -> list[list[Any]]:  # fmt: skip
-    """Test a rater's mean in one group of tasks minus that in the others; only raters with answers in both."""
-    out: list[list[Any]] = []
-    m = len(group)
-    for z, name in enumerate(cells.names[:1] if len(cells.names) == 2 else cells.names):
-        inside = task_group == z
-        n1, n0 = (np.bincount(worker[part], minlength=m) for part in (inside, ~inside))
-        r1, r0 = (np.bincount(worker[part], weights=x[part], minlength=m) for part in (inside, ~inside))
-        is_eligible = is_used & (n1 > 0) & (n0 > 0)
-        codes, group_code = np.unique(group[is_eligible], return_inverse=True)
-        if len(codes) < 2:
-            continue
-        weight = 1 / (1 / n1[is_eligible] + 1 / n0[is_eligible])
-        gap = r1[is_eligible] / n1[is_eligible] - r0[is_eligible] / n0[is_eligible]
-        means, p = rater_p(gap * weight, weight, group_code, rng)
-        out += [
-            [f"{question} more often about {name}", str(names[c]), int((group_code == i).sum()), float(means[i]), p]
-            for i, c in enumerate(codes.tolist())
-        ]
-    return out
+    rows_overall = test.overall("is right", right, worker, task)
+    return rows_overall + test.by_task_group("is right", right, worker, cells.group[at[task]], cells.names)

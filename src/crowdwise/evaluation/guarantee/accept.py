@@ -14,10 +14,10 @@ from ...core.errors import DataError, ParameterError
 from ...core.result import versions
 from ...core.votes import Votes
 from . import sequential
-from .certificate import Certificate, GroupTest, LadderStep, batch_of
-from .gold import Gold, blind_to, fingerprint, gold_tasks, not_used_to_fit, place
+from .certificate import Certificate, GroupTest, batch_of, ladder_steps
+from .gold import GoldSample, blind_to, fingerprint, gold_tasks, not_used_to_fit, place
 from .order import Surest, ordered, split_fit
-from .sampling import check_random, settle
+from .sampling import random_sample
 from .sequential import no_error_seen
 from .verdicts import Verdicts, as_verdicts, fitted
 
@@ -138,14 +138,12 @@ def accept(
         given, gold = split_fit(given, votes, gold, fit_share, seed)
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
-    about_workers = None if votes is None else votes.about_workers
-    sample, labels = place(gold, as_verdicts(given, votes), about_workers)
+    sample, labels = place(gold, as_verdicts(given, votes), None if votes is None else votes.about_workers)
     if labels.value is not None:
         raise ParameterError("numbers are not right or wrong; accept works on classes")
     verdicts = blind_to(sample, given, labels)
     not_used_to_fit(verdicts, sample)
-    design, sample, notes = settle(sampling, sample, verdicts, purpose="a promise")
-    checks = check_random(sample, verdicts, random_only=True) if design == "random" else {}
+    design, sample, notes, checks = random_sample(sampling, sample, verdicts, "a guarantee")
     verdicts, scales, order_notes = ordered(verdicts, given, votes, surest)
     is_open = verdicts.has_verdict if verdicts.used_to_fit is None else verdicts.has_verdict & ~verdicts.used_to_fit
     used_gold = sample.take(is_open[sample.task])
@@ -177,21 +175,16 @@ def blind_notes(verdicts: Verdicts, is_accepted: Mask) -> list[str]:
     return [*notes, f"{n:,} tasks whose label changed with the gold need human review"] if n else notes
 
 
-def wrong_of(gold: Gold, verdicts: Verdicts) -> Mask:
+def wrong_of(gold: GoldSample, verdicts: Verdicts) -> Mask:
     """Mask of the gold tasks with a wrong verdict."""
     return np.asarray(gold.label != verdicts.label[gold.task])
 
 
 def _parts(
-    per: Any, gold: Gold, verdicts: Verdicts, is_open: Mask, terms: PromiseTerms
+    per: Any, gold: GoldSample, verdicts: Verdicts, is_open: Mask, terms: PromiseTerms
 ) -> tuple[list[GroupTest], Mask]:
     """Run the test for all tasks, or for each class or group at its share of the risk."""
-    if per is None:
-        group, names = np.zeros(len(verdicts), dtype=np.int64), [None]
-    elif isinstance(per, str) and per == "class":
-        group, names = verdicts.label, verdicts.classes.to_list()
-    else:
-        group, names = verdicts.groups(per)
+    group, names = verdicts.groups_per(per)
     used_groups = [code for code in range(len(names)) if (is_open & (group == code)).any()]
     risk = terms.risk / terms.looks / max(len(used_groups), 1)
     is_accepted = np.zeros(len(verdicts), dtype=bool)
@@ -219,15 +212,11 @@ def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: Prom
         test = sequential.fixed_sequence_all(len(everything), len(checked), e, terms.error, risk)
     else:
         test = sequential.fixed_sequence(size, m, e, terms.error, risk)
-    bounds = sequential.upper(e, m, risk)
-    n_steps = [
-        LadderStep(float(t), int(s), int(a), int(b), float(p), float(u))
-        for t, s, a, b, p, u in zip(threshold, size, m, e, test.p, bounds, strict=True)
-    ]
+    steps = ladder_steps(threshold, size, m, e, test, risk)
     if test.last < 0:
-        return GroupTest(name, None, 0, None, risk, n_steps, test.start)
-    last_step = n_steps[test.last]
-    return GroupTest(name, last_step.threshold, last_step.size, last_step.p, risk, n_steps, test.start)
+        return GroupTest(name, None, 0, None, risk, steps, test.start)
+    last = steps[test.last]
+    return GroupTest(name, last.threshold, last.size, last.p, risk, steps, test.start)
 
 
 def _enough(parts: list[GroupTest], terms: PromiseTerms) -> None:
@@ -248,7 +237,7 @@ def _enough(parts: list[GroupTest], terms: PromiseTerms) -> None:
     )
 
 
-def tables(verdicts: Verdicts, is_accepted: Mask, gold: Gold | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def tables(verdicts: Verdicts, is_accepted: Mask, gold: GoldSample | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables (accepted, ask). Checked tasks have their gold label and need no review."""
     label, by = verdicts.label.copy(), np.where(is_accepted, 1, 0)
     if verdicts.used_to_fit is not None:  # gold of the fit needs no review
@@ -298,12 +287,8 @@ def apply(certificate: Certificate, given: Any, votes: Votes[Any] | None = None,
     if certificate.surest == "places":
         verdicts, _, _ = ordered(verdicts, given, votes, "places", certificate.scales)
     p = certificate.check_covers(verdicts)
-    group = np.zeros(len(verdicts), dtype=np.int64)
-    names: list[Any] = [None]
-    if certificate.per == "class":
-        group, names = verdicts.label, verdicts.classes.to_list()
-    elif certificate.per is not None:
-        group, names = verdicts.groups(certificate.per if per is None else per)
+    keeps_own = per is None or certificate.per in (None, "class")
+    group, names = verdicts.groups_per(certificate.per) if keeps_own else verdicts.groups(per)
     is_accepted = np.zeros(len(verdicts), dtype=bool)
     for part in certificate.parts:
         if part.threshold is not None and part.name in names:

@@ -13,9 +13,9 @@ from ...core.errors import DataError, ParameterError
 from ...stats.platt import fit_platt
 from . import sequential
 from .accept import PromiseTerms, promise
-from .certificate import LadderStep
-from .gold import Gold, hashed, place
-from .sampling import check_random, settle
+from .certificate import LadderStep, ladder_steps
+from .gold import GoldSample, hashed, place
+from .sampling import random_sample
 from .verdicts import Verdicts, as_verdicts
 
 F8 = npt.NDArray[np.float64]
@@ -88,13 +88,10 @@ def cascade(
     if not both_verdicts[0].tasks.equals(both_verdicts[1].tasks):
         raise DataError("both judges must have judged the same tasks")
     sample, first = place(gold, both_verdicts[0])
-    second_sample, second = place(gold, both_verdicts[1])
+    _, second = place(gold, both_verdicts[1])
     if not first.classes.equals(second.classes):
         raise DataError("both judges must use the same classes")
-    del second_sample
-    design, sample, _ = settle(sampling, sample, first, purpose="a cascade")
-    if design == "random":
-        check_random(sample, first, random_only=True)
+    sample = random_sample(sampling, sample, first, "a cascade").gold
     calibrates = hashed(first.tasks.gather(sample.task), seed) < FIT
     if calibrates.sum() < LEAST:
         raise DataError(f"{len(sample)} gold labels are too few for a cascade; a quarter of them must be {LEAST}")
@@ -110,7 +107,7 @@ def cascade(
     return Cascade(ways, table, promise(PromiseTerms(error, risk), None))
 
 
-def _calibrated(verdicts: Verdicts, gold: Gold) -> F8:
+def _calibrated(verdicts: Verdicts, gold: GoldSample) -> F8:
     is_right = gold.label == verdicts.label[gold.task]
     return np.where(
         verdicts.has_verdict,
@@ -120,7 +117,7 @@ def _calibrated(verdicts: Verdicts, gold: Gold) -> F8:
 
 
 def _way(
-    name: str, first: F8, second: F8, judges: tuple[Verdicts, Verdicts], gold: Gold, prices: tuple[float, ...],
+    name: str, first: F8, second: F8, judges: tuple[Verdicts, Verdicts], gold: GoldSample, prices: tuple[float, ...],
     terms: PromiseTerms,
 ) -> Strategy:  # fmt: skip
     """Test one threshold for both: the first judge's label if its confidence reaches it, else the second's."""
@@ -134,11 +131,7 @@ def _way(
         inside = by_first_ | by_second_
         m[j], e[j] = inside.sum(), (inside & (label != gold.label)).sum()
     test = sequential.fixed_sequence(size, m, e, terms.error, terms.risk)
-    bound = sequential.upper(e, m, terms.risk)
-    ladder = [
-        LadderStep(float(t), int(s), int(a), int(b), float(p), float(u))
-        for t, s, a, b, p, u in zip(threshold, size, m, e, test.p, bound, strict=True)
-    ]
+    ladder = ladder_steps(threshold, size, m, e, test, terms.risk)
     tau = threshold[test.last] if test.last >= 0 else np.inf
     by_first = np.round(first, sequential.DIGITS) >= tau
     by_second = ~by_first & (np.round(second, sequential.DIGITS) >= tau)
@@ -151,7 +144,7 @@ def _way(
 
 
 def _table(
-    way: Strategy, confidences: list[F8], best: int, judges: tuple[Verdicts, Verdicts], gold: Gold
+    way: Strategy, confidences: list[F8], best: int, judges: tuple[Verdicts, Verdicts], gold: GoldSample
 ) -> pl.DataFrame:
     tau = np.inf if way.threshold is None else way.threshold
     by_first = (np.round(confidences[0], sequential.DIGITS) >= tau) & (best != 1)

@@ -12,8 +12,11 @@ import numpy.typing as npt
 
 from ...core.errors import DataError
 from ...stats.sampled import holm, rank_sum_of_counts, shares_differ
+from .sequential import SequentialTest, upper
 from .verdicts import Verdicts
 
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
 FORMAT = 1
 BINS = 200
 LEVEL = 0.01
@@ -35,6 +38,14 @@ class LadderStep:
     wrong: int
     p: float
     bound: float
+
+
+def ladder_steps(threshold: F8, size: I8, m: I8, e: I8, test: SequentialTest, risk: float) -> list[LadderStep]:
+    """Return the steps of a ladder with the p-values of a test and an upper bound of the error."""
+    return [
+        LadderStep(float(t), int(s), int(a), int(b), float(p), float(u))
+        for t, s, a, b, p, u in zip(threshold, size, m, e, test.p, upper(e, m, risk), strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,33 @@ class GroupTest:
 class Certificate:
     """What `accept` guarantees. `save` and `load` store it as JSON; `drift` tests whether it covers another batch.
 
-    `surest` is the order in which tasks were accepted; for an order by percentiles ("places"), `scales` hold the
-    percentile scale of each confidence.
+    Attributes:
+        promise: The guarantee as a sentence.
+        error: Highest share of wrong labels.
+        risk: Probability with which the guarantee may fail.
+        of: Whether the error is a share of the "accepted" or of "all" tasks.
+        guarantee: Whether it holds with "high" probability or in the "mean".
+        per: "class" or the name of the groups that each have the guarantee; None for all tasks together.
+        n_tasks: Number of tasks.
+        n_accepted: Number of tasks accepted without review.
+        n_gold: Number of gold labels that were tested.
+        parts: Test of each class or group.
+        sampling: How the gold was drawn.
+        looks: Planned number of tests while gold is added.
+        look: Number of this test.
+        method: Method or judge that labelled the tasks.
+        judges: Names, versions and families of the workers.
+        gold_hash: Hash of the gold tasks.
+        task_hash: Hash of all tasks.
+        made: Date.
+        version: Version of crowdwise.
+        classes: Names of the classes.
+        batch: Counts of verdicts and confidences, to compare other batches with.
+        checks: p-values of the tests that gold and other tasks are alike, or that a batch is covered.
+        notes: Notes for the reader.
+        voids: What makes the certificate void.
+        surest: Order in which tasks were accepted: "confidence" or "places" (percentiles).
+        scales: Percentile scale of each confidence, for the order "places".
     """
 
     promise: str
@@ -164,7 +200,7 @@ def batch_of(verdicts: Verdicts) -> dict[str, list[float]]:
     }
 
 
-def binned(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def binned(values: F8, edges: F8) -> I8:
     """Counts below, at and between the edges; a value equal to an edge has a bin of its own."""
     rising = np.sort(values)
     cuts = np.stack([np.searchsorted(rising, edges, side=side) for side in ("left", "right")], axis=1).ravel()

@@ -25,9 +25,9 @@ from ...core.votes import Votes
 from . import estimators
 from .estimand import Figure, estimand
 from .estimators import half_width, regression
-from .gold import Gold, blind_to, not_used_to_fit, place
-from .sampling import check_random, settle
-from .verdicts import Verdicts, as_verdicts
+from .gold import GoldSample, place_blind
+from .sampling import random_sample
+from .verdicts import Verdicts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -115,8 +115,11 @@ def difference(
     for name, value, is_valid in (("level", level, 0 < level < 1), ("for", population, population in ("these", "new"))):
         if not is_valid:
             raise ParameterError(f"{name} cannot be {value!r}")
-    pairs = [_placed(first, votes, gold), _placed(second, second_votes, gold if second_gold is None else second_gold)]
-    (first_verdicts, first_sample), (second_verdicts, second_sample), notes = _same_tasks(*pairs)
+    pairs = (
+        place_blind(gold, first, votes),
+        place_blind(gold if second_gold is None else second_gold, second, second_votes),
+    )
+    (first_sample, first_verdicts), (second_sample, second_verdicts), notes = _same_tasks(*pairs)
     query = DifferenceQuery(metric, level, population == "new", seed)
     make = _accuracy if second_gold is None else _paired_values
     if second_gold is None and metric != "accuracy":
@@ -125,29 +128,20 @@ def difference(
             "people's verdicts on the output of the second one (second_gold=, --against-gold)"
         )
     pair_verdicts = _paired(first_verdicts, second_verdicts)
-    design, sample, sampling_notes = settle(
-        sampling, Gold(first_sample.task, first_sample.label, first_sample.value), pair_verdicts, purpose="a difference"
+    design, sample, sampling_notes, checks = random_sample(
+        sampling, replace(first_sample, chance=None), pair_verdicts, "a difference"
     )
-    checks = check_random(sample, pair_verdicts, random_only=True) if design == "random" else {}
     in_sample = np.isin(first_sample.task, sample.task)
     figure = make(first_verdicts, first_sample.take(in_sample), second_verdicts, second_sample, query)
     return replace(figure, sampling=design, checks=checks, notes=(*notes, *sampling_notes))
 
 
-def _placed(given: Any, votes: Votes[Any] | None, gold: Any) -> tuple[Verdicts, Gold]:
-    votes = given if isinstance(given, Votes) else votes
-    sample, verdicts = place(gold, as_verdicts(given, votes), None if votes is None else votes.about_workers)
-    verdicts = blind_to(sample, given, verdicts)
-    not_used_to_fit(verdicts, sample)
-    return verdicts, sample
-
-
-Placed = tuple[Verdicts, Gold]
+Placed = tuple[GoldSample, Verdicts]
 
 
 def _same_tasks(first: Placed, second: Placed) -> tuple[Placed, Placed, list[str]]:
     """Restrict both systems to their common tasks in one order, and both golds to their common tasks."""
-    (first_verdicts, first_gold), (second_verdicts, second_gold) = first, second
+    (first_gold, first_verdicts), (second_gold, second_verdicts) = first, second
     if (first_verdicts.value is None) != (second_verdicts.value is None):
         raise DataError("one system gives numbers and the other classes; they cannot be compared")
     code, is_shared = lookup(second_verdicts.tasks, first_verdicts.tasks)
@@ -165,12 +159,11 @@ def _same_tasks(first: Placed, second: Placed) -> tuple[Placed, Placed, list[str
     common = np.intersect1d(first_gold.task, second_gold.task)
     if len(common) < FEWEST:
         raise DataError(f"{len(common)} gold labels are too few to estimate anything; at least {FEWEST} are needed")
-    first_verdicts = first_verdicts.keep(np.asarray(is_shared))
-    second_verdicts = _reordered(second_verdicts, order)
-    aligned = [
+    first_gold, second_gold = (
         gold.take(np.argsort(gold.task)[np.isin(np.sort(gold.task), common)]) for gold in (first_gold, second_gold)
-    ]
-    return (first_verdicts, aligned[0]), (second_verdicts, aligned[1]), notes
+    )
+    first_verdicts, second_verdicts = first_verdicts.keep(np.asarray(is_shared)), second_verdicts.take(order)
+    return (first_gold, first_verdicts), (second_gold, second_verdicts), notes
 
 
 def names_of(first: Verdicts, second: Verdicts) -> tuple[str, str]:
@@ -178,26 +171,9 @@ def names_of(first: Verdicts, second: Verdicts) -> tuple[str, str]:
     return ("the first", "the second") if first.name == second.name else (first.name, second.name)
 
 
-def _moved(gold: Gold, new_code: I8) -> Gold:
+def _moved(gold: GoldSample, new_code: I8) -> GoldSample:
     moved = gold.take(new_code[gold.task] >= 0)
     return replace(moved, task=new_code[moved.task])
-
-
-def _reordered(verdicts: Verdicts, order: I8) -> Verdicts:
-    parts: dict[str, Any] = {
-        name: None if (value := getattr(verdicts, name)) is None else value[order]
-        for name in (
-            "label",
-            "confidence",
-            "n_labels",
-            "value",
-            "posterior",
-            "used_to_fit",
-            "acceptance_order",
-            "changed",
-        )
-    }
-    return replace(verdicts, tasks=verdicts.tasks.gather(order), **parts)
 
 
 def _paired(first: Verdicts, second: Verdicts) -> Verdicts:
@@ -209,19 +185,13 @@ def _paired(first: Verdicts, second: Verdicts) -> Verdicts:
     value = None if first.value is None or second.value is None else first.value - second.value
     confidence = np.minimum(first.confidence, second.confidence)
     return replace(
-        first,
-        name=" and ".join(names_of(first, second)),
-        label=label.astype(np.int64),
-        classes=pl.Series("label", shown),
-        confidence=confidence,
-        n_labels=first.n_labels + second.n_labels,
-        value=value,
-        posterior=None,
-        used_to_fit=None,
-    )
+        first, name=" and ".join(names_of(first, second)), label=label.astype(np.int64),
+        classes=pl.Series("label", shown), confidence=confidence, n_labels=first.n_labels + second.n_labels,
+        value=value, posterior=None, used_to_fit=None,
+    )  # fmt: skip
 
 
-def _accuracy(first: Verdicts, gold: Gold, second: Verdicts, _: Gold, query: DifferenceQuery) -> Figure:
+def _accuracy(first: Verdicts, gold: GoldSample, second: Verdicts, _: GoldSample, query: DifferenceQuery) -> Figure:
     names = [verdicts.classes.cast(pl.String).to_list() for verdicts in (first, second)]
     classes = sorted({*names[0], *names[1]})
     first_label, second_label = (
@@ -252,14 +222,14 @@ def _accuracy(first: Verdicts, gold: Gold, second: Verdicts, _: Gold, query: Dif
     return Figure(
         f"difference:{a},{b}", f"accuracy of {a} less that of {b}", value, low, high, query.level,
         "double sampling where they differ", "", "new" if query.new else "these", len(gold), n, f"{a} and {b}", None,
-        (float(outcome.mean()), *ends), None, ((ends[1] - ends[0]) / (high - low)) ** 2 if high > low else None,
+        (float(outcome.mean()), *ends), None, estimators.labels_saved(ends, low, high),
     )  # fmt: skip
 
 
 LEVELS = (1.0, 0.0, -1.0)
 
 
-def _strata(label: I8, differs: npt.NDArray[np.bool_], gold: Gold, outcome: F8, score: F8) -> tuple[F8, F8]:
+def _strata(label: I8, differs: npt.NDArray[np.bool_], gold: GoldSample, outcome: F8, score: F8) -> tuple[F8, F8]:
     """Return (gold counts, tasks) by verdict of the first system among the tasks on which they differ.
 
     There is one stratum for all if a verdict has little gold.
@@ -277,16 +247,12 @@ def _strata(label: I8, differs: npt.NDArray[np.bool_], gold: Gold, outcome: F8, 
 
 
 def _paired_values(
-    first: Verdicts, first_gold: Gold, second: Verdicts, second_gold: Gold, query: DifferenceQuery
+    first: Verdicts, first_gold: GoldSample, second: Verdicts, second_gold: GoldSample, query: DifferenceQuery
 ) -> Figure:
     """Estimate the paired difference of people's verdicts, using those of the judge."""
     second_gold = second_gold.take(np.isin(second_gold.task, first_gold.task))
-    y, f = (
-        a - b
-        for a, b in zip(
-            _scored(first, first_gold, query.metric), _scored(second, second_gold, query.metric), strict=True
-        )
-    )
+    scores = (_scored(first, first_gold, query.metric), _scored(second, second_gold, query.metric))
+    y, f = (a - b for a, b in zip(*scores, strict=True))
     levels, new = np.unique(np.concatenate([y, f])), query.new
     a, b = names_of(first, second)
     titles = (f"difference:{query.metric}:{a},{b}", f"{query.metric} of {a} less that of {b}")
@@ -307,14 +273,13 @@ def _paired_values(
         value, r2, name = fit.value, fit.r2, "regression estimator"
         low, high, ends = value - half, value + half, (fit.alone[0] - gold_half, fit.alone[0] + gold_half)
     figure = Figure(*titles, value, low, high, *details)
-    saved = ((ends[1] - ends[0]) / (high - low)) ** 2 if high > low else None
     return replace(
         figure, method=f"{name} of paired differences", judge_alone=float(f.mean()),
-        gold_only=(float(y.mean()), *ends), r2=r2, labels_saved=saved,
+        gold_only=(float(y.mean()), *ends), r2=r2, labels_saved=estimators.labels_saved(ends, low, high),
     )  # fmt: skip
 
 
-def _scored(verdicts: Verdicts, gold: Gold, metric: str) -> tuple[F8, F8]:
+def _scored(verdicts: Verdicts, gold: GoldSample, metric: str) -> tuple[F8, F8]:
     """Return the score of each gold task by people, and of each task by the verdicts."""
     target = estimand(metric, verdicts)
     if target.right:

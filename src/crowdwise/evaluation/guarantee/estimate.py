@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,10 @@ from . import estimators
 from .difference import difference, two_workers
 from .estimand import Estimand, Figure, estimand
 from .estimators import FittedMean, half_width, ppi_plus_plus, regression, weighted
-from .gold import Gold, blind_to, not_used_to_fit, place
+from .gold import GoldSample, place_blind
 from .order import split_fit
-from .sampling import check_random, settle
-from .verdicts import Verdicts, as_verdicts
+from .sampling import check_random, resolve_design
+from .verdicts import Verdicts
 
 F8 = npt.NDArray[np.float64]
 Method = Literal["auto", "double", "regression", "ppi++"]
@@ -92,68 +92,61 @@ def estimate(
         if by is not None or method != "auto":
             raise ParameterError("a difference of two workers takes neither by nor method; leave them out")
         return difference(*worker_votes, gold=gold, sampling=sampling, level=level, population=population, seed=seed)
-    about_workers = None if votes is None else votes.about_workers
-    sample, verdicts = place(gold, as_verdicts(given, votes), about_workers)
-    verdicts = blind_to(sample, given, verdicts)
-    not_used_to_fit(verdicts, sample)
-    design, sample, notes = settle(sampling, sample, verdicts, force)
+    sample, verdicts = place_blind(gold, given, votes)
+    design, sample, notes = resolve_design(sampling, sample, verdicts, force)
     if verdicts.changed is not None:
         notes = [*notes, f"this gold was also given to the fit: the figure is about the labels of the fit without it, "
                  f"{int(verdicts.changed.sum()):,} of which changed with the gold"]  # fmt: skip
     sample, verdicts, notes = _without_fit_gold(sample, verdicts, notes)
-    checks = (
-        check_random(sample, verdicts, within=design == "within verdict")
-        if design in ("random", "within verdict")
-        else {}
-    )
+    checks = {}
+    if design in ("random", "within verdict"):
+        checks = check_random(sample, verdicts, within=design == "within verdict")
     target = estimand(metric, verdicts)
     query = _EstimateQuery(level, population == "new", design, method, seed)
     figure = replace(_figure(target, sample, verdicts, query), checks=checks, notes=tuple(notes))
     return figure if by is None else replace(figure, groups=_by(by, target, sample, verdicts, query))
 
 
-class _EstimateQuery:
-    """Options of `estimate`, the same for every group."""
+class _EstimateQuery(NamedTuple):
+    """Options of `estimate`, the same for every group; `how` is the sampling design."""
 
-    def __init__(self, level: float, new: bool, how: str, method: Method, seed: int) -> None:
-        self.level, self.new, self.how, self.method, self.seed = level, new, how, method, seed
+    level: float
+    new: bool
+    how: str
+    method: Method
+    seed: int
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng([self.seed, 0xE571])
 
 
-def _without_fit_gold(gold: Gold, verdicts: Verdicts, notes: list[str]) -> tuple[Gold, Verdicts, list[str]]:
+def _without_fit_gold(gold: GoldSample, verdicts: Verdicts, notes: list[str]) -> tuple[GoldSample, Verdicts, list[str]]:
     """Leave out the tasks whose gold was used to fit the verdicts."""
     if verdicts.used_to_fit is None or not verdicts.used_to_fit.any():
         return gold, verdicts, notes
     is_open = ~verdicts.used_to_fit
-    new_code = np.cumsum(is_open) - 1
     note = f"{int(verdicts.used_to_fit.sum()):,} tasks whose gold was used to fit are left out"
-    return Gold(new_code[gold.task], gold.label, gold.value, gold.chance), verdicts.keep(is_open), [*notes, note]
+    return gold.within(is_open), verdicts.keep(is_open), [*notes, note]
 
 
 def _by(
-    groups: Any, target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery
+    groups: Any, target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _EstimateQuery
 ) -> dict[Any, Figure | str]:
     group, names = verdicts.groups(groups)
     out: dict[Any, Figure | str] = {}
     for code, name in enumerate(names):
         in_group = group == code
-        rows = np.flatnonzero(in_group[gold.task])
-        new_code = np.cumsum(in_group) - 1
-        group_gold = gold.take(rows)
-        group_gold = Gold(new_code[group_gold.task], group_gold.label, group_gold.value, group_gold.chance)
         try:
-            out[name] = _figure(target, group_gold, verdicts.keep(in_group), query)
+            out[name] = _figure(target, gold.within(in_group), verdicts.keep(in_group), query)
         except CrowdwiseError as error:
             out[name] = str(error)
     return out
 
 
-def _figure(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+def _figure(target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
     if len(gold) < FEWEST:
         raise DataError(f"{len(gold)} gold labels are too few to estimate anything; at least {FEWEST} are needed")
-    estimator: Callable[[Estimand, Gold, Verdicts, _EstimateQuery], Figure] = _double
+    estimator: Callable[[Estimand, GoldSample, Verdicts, _EstimateQuery], Figure] = _double
     if query.how == "by truth":
         estimator = _balanced
     elif (
@@ -166,7 +159,7 @@ def _figure(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQu
     return figure
 
 
-def _outcome(target: Estimand, gold: Gold, verdicts: Verdicts) -> tuple[npt.NDArray[np.int64], F8]:
+def _outcome(target: Estimand, gold: GoldSample, verdicts: Verdicts) -> tuple[npt.NDArray[np.int64], F8]:
     """Return the code of the outcome of each gold task, and the score of each code."""
     if target.right:
         return (gold.label != verdicts.label[gold.task]).astype(np.int64), np.array([1.0, 0.0])
@@ -174,7 +167,7 @@ def _outcome(target: Estimand, gold: Gold, verdicts: Verdicts) -> tuple[npt.NDAr
     return gold.label, target.score
 
 
-def _double(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+def _double(target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
     truth, score = _outcome(target, gold, verdicts)
     strata = len(verdicts.classes) + 1  # tasks without a verdict are a stratum of their own
     tasks = np.bincount(verdicts.label, minlength=strata).astype(float)
@@ -198,7 +191,7 @@ def _double(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQu
         target.name, target.display_name, value, low, high, query.level, "double sampling", query.how,
         "new" if query.new else "these", len(gold), len(verdicts), verdicts.name, judge_value,
         None if query.how == "within verdict" else (gold_value, *gold_ends), estimators.explained(tasks, counts, score),
-        ((gold_ends[1] - gold_ends[0]) / (high - low)) ** 2 if high > low else None,
+        estimators.labels_saved(gold_ends, low, high),
     )  # fmt: skip
 
 
@@ -213,7 +206,7 @@ def _gold_in_each(tasks: F8, counts: F8, verdicts: Verdicts) -> None:
         raise DataError(f"no gold among the {int(tasks[k]):,} tasks {description}; draw some there")
 
 
-def _regression(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+def _regression(target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
     """Estimate for numbers, for known sampling probabilities, and for classes with a score if requested."""
     if verdicts.value is not None:
         assert gold.value is not None
@@ -250,7 +243,7 @@ def _regression(target: Estimand, gold: Gold, verdicts: Verdicts, query: _Estima
     )  # fmt: skip
 
 
-def _ppi(y: F8, f: F8, gold: Gold) -> FittedMean:
+def _ppi(y: F8, f: F8, gold: GoldSample) -> FittedMean:
     """PPI++ as in ppi-python: z intervals for new tasks, gold against all tasks without gold."""
     unlabelled = np.ones(len(f), dtype=bool)
     unlabelled[gold.task] = False
@@ -263,7 +256,7 @@ def _ppi(y: F8, f: F8, gold: Gold) -> FittedMean:
     return FittedMean(value, error, np.inf, lam, fit.r2, gold_only)
 
 
-def _balanced(target: Estimand, gold: Gold, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
+def _balanced(target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _EstimateQuery) -> Figure:
     if target.score is None:
         raise ParameterError("gold balanced by the true class can correct shares of classes, not the accuracy")
     k = len(verdicts.classes)

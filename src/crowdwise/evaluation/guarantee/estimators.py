@@ -83,6 +83,11 @@ def central(values: F8, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def labels_saved(gold_ends: tuple[float, float], low: float, high: float) -> float | None:
+    """Return how many times as many gold labels would be needed alone for an interval as narrow as (low, high)."""
+    return ((gold_ends[1] - gold_ends[0]) / (high - low)) ** 2 if high > low else None
+
+
 # ----------------------------------------------------------------
 # Rogan-Gladen: shares of the true classes from shares of verdicts, where gold was drawn within the true classes.
 #     q = Aᵀ theta,  A[k, l] = P(verdict l | true k)

@@ -17,19 +17,21 @@ from ...core.result import Result
 from ...core.side_tables import SideTable
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import as_series, lookup, spelt_like, union
+from ...core.votes import Votes
 from ...out_of_core.plan import Plan
 from ...stats.hashing import fingerprint_of
-from .verdicts import Verdicts
+from .verdicts import Verdicts, as_verdicts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 # Optional columns of a gold table: sampling probability of the task, and the worker that wrote the label.
 CHANCE, WRITER = "probability", "worker"
 SAMPLINGS = ("random", "within verdict", "weights", "by truth", "unknown")
 
 
 @dataclass(frozen=True, eq=False)
-class Gold:
+class GoldSample:
     """Gold labels: task[i] is a code of the verdicts' tasks, label[i] a code of their classes or value[i] a number."""
 
     task: I8
@@ -40,23 +42,26 @@ class Gold:
     def __len__(self) -> int:
         return len(self.task)
 
-    def take(self, rows: npt.NDArray[Any]) -> Gold:
+    def take(self, rows: npt.NDArray[Any]) -> GoldSample:
         """Return these rows."""
-        parts: dict[str, Any] = {
-            name: None if (value := getattr(self, name)) is None else value[rows]
-            for name in ("task", "label", "value", "chance")
-        }
-        return Gold(**parts)
+        parts: dict[str, Any] = {name: None if array is None else array[rows] for name, array in vars(self).items()}
+        return GoldSample(**parts)
+
+    def within(self, tasks: Mask) -> GoldSample:
+        """Return the gold of these tasks, coded by their position among them."""
+        kept = self.take(tasks[self.task])
+        return replace(kept, task=(np.cumsum(tasks) - 1)[kept.task])
 
 
-def place(gold: Any, verdicts: Verdicts, about_workers: SideTable = None) -> tuple[Gold, Verdicts]:
+def place(gold: Any, verdicts: Verdicts, about_workers: SideTable = None) -> tuple[GoldSample, Verdicts]:
     """Return gold as codes, and the verdicts over the classes of both; gold written by a model is rejected."""
     if gold is None:
         raise ParameterError("gold labels are needed: a table task,label with the known truth of some tasks")
     extra = _extra(gold, about_workers)
     numbers = verdicts.value is not None
     table = truth_table(gold, ("value",) if numbers else ("label",), ("label", "value"))
-    task, is_known = place_gold(table, verdicts.tasks)
+    task_code, is_known = place_gold(table, verdicts.tasks)
+    task = task_code[is_known].astype(np.int64)
     chance = None
     if extra is not None and CHANCE in extra.columns:
         chance = _chances(extra, table)[is_known]
@@ -64,14 +69,12 @@ def place(gold: Any, verdicts: Verdicts, about_workers: SideTable = None) -> tup
         value = table["value"].cast(pl.Float64, strict=False).to_numpy().astype(float)[is_known]
         if np.isnan(value).any():
             raise DataError("the verdicts are numbers, and some gold labels are not")
-        return Gold(
-            task[is_known].astype(np.int64), np.zeros(int(is_known.sum()), dtype=np.int64), value, chance
-        ), verdicts
+        return GoldSample(task, np.zeros(len(task), dtype=np.int64), value, chance), verdicts
     given_label = spelt_like(table["label"], verdicts.classes)
     classes = union(verdicts.classes, given_label.unique())
     verdicts = _over(verdicts, classes)
     label = lookup(classes, given_label)[0][is_known]
-    return Gold(task[is_known].astype(np.int64), label.astype(np.int64), None, chance), verdicts
+    return GoldSample(task, label.astype(np.int64), None, chance), verdicts
 
 
 def _over(verdicts: Verdicts, classes: pl.Series) -> Verdicts:
@@ -155,7 +158,7 @@ def hashed(names: pl.Series, seed: int) -> F8:
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.float64) / 2.0**64
 
 
-def blind_to(gold: Gold, given: Any, verdicts: Verdicts) -> Verdicts:
+def blind_to(gold: GoldSample, given: Any, verdicts: Verdicts) -> Verdicts:
     """Return the verdicts of the fit without gold if `given` was fitted with this gold and calibrated on it.
 
     Gold can only judge a fit that did not use it. If the gold is different, or there was no such fit, the verdicts
@@ -174,16 +177,25 @@ def blind_to(gold: Gold, given: Any, verdicts: Verdicts) -> Verdicts:
     used_to_fit = verdicts.used_to_fit & ~in_gold
     changed = (label != verdicts.label) & ~in_gold
     return replace(
-        verdicts,
-        label=label,
-        confidence=confidence,
-        posterior=None,
+        verdicts, label=label, confidence=confidence, posterior=None, changed=changed,
         used_to_fit=used_to_fit if used_to_fit.any() else None,
-        changed=changed,
-    )
+    )  # fmt: skip
 
 
-def not_used_to_fit(verdicts: Verdicts, gold: Gold) -> None:
+def place_blind(gold: Any, given: Any, votes: Votes[Any] | None) -> tuple[GoldSample, Verdicts]:
+    """Return gold as codes, and the verdicts of votes or of a result, as fitted without this gold.
+
+    Raises:
+        DataError: If there is no fit without this gold.
+    """
+    votes = given if isinstance(given, Votes) else votes
+    sample, verdicts = place(gold, as_verdicts(given, votes), None if votes is None else votes.about_workers)
+    verdicts = blind_to(sample, given, verdicts)
+    not_used_to_fit(verdicts, sample)
+    return sample, verdicts
+
+
+def not_used_to_fit(verdicts: Verdicts, gold: GoldSample) -> None:
     """Raise if the gold was used to fit the verdicts, which would make them look better than they are."""
     if verdicts.used_to_fit is not None and verdicts.used_to_fit[gold.task].any():
         raise DataError(

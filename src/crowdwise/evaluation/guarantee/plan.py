@@ -32,7 +32,7 @@ class GoldRequirement:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GoldPlan:
     """Gold required for `accept`, for intervals of `estimate`, and the best spending."""
 
     error: float
@@ -57,7 +57,7 @@ def plan(
     share: float = 0.5,
     r2: float | None = None,
     votes: Votes[Any] | None = None,
-) -> Plan:
+) -> GoldPlan:
     """Plan the gold for `accept` at this error and risk, and for intervals of ±.02 to ±.1.
 
     The share of accepted tasks is guessed from the verdicts' own confidence, which is often too high: plan for more.
@@ -112,7 +112,7 @@ def plan(
     spending = {}
     if prices is not None:
         spending = _spending(prices, r2_)
-    return Plan(error, risk, len(verdicts), requirements, widths, [], spending)
+    return GoldPlan(error, risk, len(verdicts), requirements, widths, [], spending)
 
 
 def _spending(prices: dict[str, float], r2: float) -> dict[str, float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from ...io.csv.cells import to_csv
 from ...out_of_core.partitioned_result import PartitionedResult
 from ...stats.hashing import sampling_order
 from ...stats.sampled import sample_tests
-from .gold import SAMPLINGS, Gold, fingerprint, gold_tasks
+from .gold import SAMPLINGS, GoldSample, fingerprint, gold_tasks
 from .verdicts import Verdicts, as_verdicts
 
 LEVEL = 0.01
@@ -182,21 +182,39 @@ def _is_beginning(labelled: set[str], drawn: list[str]) -> bool:
     return n_reached - len(places) <= MISSING * n_reached
 
 
-def settle(
-    sampling: Any, gold: Gold, verdicts: Verdicts, force: bool = False, *, purpose: str = ""
-) -> tuple[str, Gold, list[str]]:
+class RandomSample(NamedTuple):
+    """Gold drawn at random: how, the labels that may be used, notes, and the p-values of `check_random`."""
+
+    design: str
+    gold: GoldSample
+    notes: list[str]
+    checks: dict[str, float]
+
+
+def random_sample(sampling: Any, gold: GoldSample, verdicts: Verdicts, purpose: str) -> RandomSample:
+    """Return gold that was drawn at random, which `purpose` needs.
+
+    Raises:
+        ParameterError: If the sampling is not stated, or not random.
+        DataError: If the gold cannot be a random sample.
+    """
+    if sampling is None:
+        raise ParameterError(f"it is not stated how the gold was drawn, and {purpose} needs {AT_RANDOM}")
+    design, used_gold, notes = resolve_design(sampling, gold, verdicts)
+    if design not in ("random", "random, drawn"):
+        raise ParameterError(f"{purpose} needs gold that was drawn at random, not {design}; draw it with --draw")
+    checks = check_random(used_gold, verdicts, random_only=True) if design == "random" else {}
+    return RandomSample(design, used_gold, notes, checks)
+
+
+def resolve_design(
+    sampling: Any, gold: GoldSample, verdicts: Verdicts, force: bool = False
+) -> tuple[str, GoldSample, list[str]]:
     """Return (how the gold was drawn, the gold that may be used, notes).
 
     Raises:
-        ParameterError: If the sampling is not stated, or `purpose` needs gold drawn at random and it was not.
+        ParameterError: If the sampling is not stated.
     """
-    if purpose:
-        if sampling is None:
-            raise ParameterError(f"it is not stated how the gold was drawn, and {purpose} needs {AT_RANDOM}")
-        stated_as, used_gold, notes = settle(sampling, gold, verdicts, force)
-        if stated_as not in ("random", "random, drawn"):
-            raise ParameterError(f"{purpose} needs gold that was drawn at random, not {stated_as}; draw it with --draw")
-        return stated_as, used_gold, notes
     if isinstance(sampling, Draw):
         return _drawn(sampling, gold, verdicts)
     stated = "unknown" if sampling is None else str(sampling).replace("-", " ").replace("_", " ")
@@ -212,7 +230,7 @@ def settle(
     return stated, gold, []
 
 
-def _drawn(record: Draw, gold: Gold, verdicts: Verdicts) -> tuple[str, Gold, list[str]]:
+def _drawn(record: Draw, gold: GoldSample, verdicts: Verdicts) -> tuple[str, GoldSample, list[str]]:
     if record.of != fingerprint(verdicts.tasks):
         raise DataError("the recorded draw is from other tasks; draw again, or state the sampling")
     drawn, is_known = lookup(verdicts.tasks, pl.Series(record.tasks))
@@ -235,13 +253,12 @@ def _drawn(record: Draw, gold: Gold, verdicts: Verdicts) -> tuple[str, Gold, lis
     if n_missing:
         notes.append(f"{n_missing:,} of the first {n_reached:,} drawn tasks have no gold label")
     if record.design != "random":
-        chance = np.asarray(record.probability)[place[is_drawn]]
-        return "weights", Gold(used_gold.task, used_gold.label, used_gold.value, chance), notes
+        return "weights", replace(used_gold, chance=np.asarray(record.probability)[place[is_drawn]]), notes
     return "random, drawn", used_gold, notes
 
 
 def check_random(
-    gold: Gold, verdicts: Verdicts, *, within: bool = False, random_only: bool = False
+    gold: GoldSample, verdicts: Verdicts, *, within: bool = False, random_only: bool = False
 ) -> dict[str, float]:
     """Return p-values (Holm) for the gold tasks being like the others.
 
@@ -251,9 +268,7 @@ def check_random(
         DataError: If the tests reject a random sample (at 1 %).
     """
     if verdicts.used_to_fit is not None and verdicts.used_to_fit.any():
-        is_open = ~verdicts.used_to_fit
-        gold, verdicts = gold.take(is_open[gold.task]), verdicts.keep(is_open)
-        gold = Gold((np.cumsum(is_open) - 1)[gold.task], gold.label, gold.value, gold.chance)
+        gold, verdicts = gold.within(~verdicts.used_to_fit), verdicts.keep(~verdicts.used_to_fit)
     in_gold = np.zeros(len(verdicts), dtype=bool)
     in_gold[gold.task] = True
     if in_gold.all() or not in_gold.any():

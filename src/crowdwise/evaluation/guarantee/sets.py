@@ -13,7 +13,7 @@ import polars as pl
 from ...core.errors import ParameterError
 from ...core.votes import Votes
 from .gold import not_used_to_fit, place
-from .sampling import check_random, settle
+from .sampling import random_sample
 from .verdicts import as_verdicts
 
 # ----------------------------------------------------------------
@@ -109,9 +109,7 @@ def label_sets(
     if verdicts.posterior is None:
         raise ParameterError("label sets need probabilities of classes; aggregate the votes of classes first")
     not_used_to_fit(verdicts, sample)
-    design, sample, _ = settle(sampling, sample, verdicts, purpose="a set with a promise")
-    if design == "random":
-        check_random(sample, verdicts, random_only=True)
+    sample = random_sample(sampling, sample, verdicts, "a set with a guarantee").gold
     k = len(verdicts.classes)
     jitter = JITTER * np.random.default_rng([seed, 0x5E7]).random((len(verdicts), k))
     score = 1 - verdicts.posterior + jitter
@@ -133,13 +131,5 @@ def label_sets(
         f"A set holds the true class of at least {100 * (1 - error):g} % of the tasks{scope}, "
         "over drawings of the gold."
     )
-    return LabelSets(
-        verdicts.tasks,
-        verdicts.classes,
-        inside,
-        dict(zip(names, limit.tolist(), strict=True)),
-        error,
-        title,
-        len(sample),
-        text,
-    )
+    group_limits = dict(zip(names, limit.tolist(), strict=True))
+    return LabelSets(verdicts.tasks, verdicts.classes, inside, group_limits, error, title, len(sample), text)

@@ -58,23 +58,23 @@ class Verdicts:
         """Score by which tasks are accepted, highest first."""
         return self.confidence if self.acceptance_order is None else self.acceptance_order
 
+    def take(self, tasks: I8) -> Verdicts:
+        """Return the verdicts on these tasks, in this order."""
+        arrays = {name: array for name, array in vars(self).items() if isinstance(array, np.ndarray)}
+        parts: dict[str, Any] = {name: array[tasks] for name, array in arrays.items()}
+        return replace(self, tasks=self.tasks.gather(tasks), **parts)
+
     def keep(self, tasks: Mask) -> Verdicts:
-        """Return the verdicts on these tasks."""
-        mask = pl.Series(tasks)
-        parts: dict[str, Any] = {
-            name: None if (value := getattr(self, name)) is None else value[tasks]
-            for name in (
-                "label",
-                "confidence",
-                "n_labels",
-                "value",
-                "posterior",
-                "used_to_fit",
-                "acceptance_order",
-                "changed",
-            )
-        }
-        return replace(self, tasks=self.tasks.filter(mask), **parts)
+        """Return the verdicts on the tasks of a mask."""
+        return self.take(np.flatnonzero(tasks))
+
+    def groups_per(self, per: Any) -> tuple[I8, list[Any]]:
+        """Return group[task] and the group names: one group (per None), the labels ("class"), or those of `groups`."""
+        if per is None:
+            return np.zeros(len(self), dtype=np.int64), [None]
+        if isinstance(per, str) and per == "class":
+            return self.label, self.classes.to_list()
+        return self.groups(per)
 
     def groups(self, by: Any) -> tuple[I8, list[Any]]:
         """Return group[task] and the group names from a column about the tasks, or from a table or mapping task, group.

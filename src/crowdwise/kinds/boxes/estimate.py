@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import write
 from .maths import starts
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,39 +29,24 @@ class BoxEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "boxes"
-    rules: ClassVar[Rules] = {
-        "n_boxes": ("n", "i", "amounts"),
-        "corner": ("**", "f", "finite"),
-        "tag": ("*", "i", "amounts"),
-        "support": ("*", "f", "skills"),
-        "sure": ("*", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("n_boxes", "corner", "tag", "support")
     vocabulary: ClassVar[str | None] = "tags"
     without_labels: ClassVar[str] = "no boxes"
 
-    n_boxes: I8
-    corner: F8
-    tag: I8
-    support: F8
+    n_boxes: Annotated[I8, Axes("n", "amounts")]
+    corner: Annotated[F8, Axes("**", "finite")]
+    tag: Annotated[I8, Axes("*", "amounts")]
+    support: Annotated[F8, Axes("*", "skills")]
     tags: pl.Series
-    sure: F8 | None = None
+    sure: Annotated[F8, Axes("*", "skills")] | None = None
 
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> BoxEstimate:  # noqa: ARG003
-        """Return the estimate from the arrays of a run folder, which may have been edited."""
-        assert names is not None
-        estimate = cls(**{name: arrays[name] for name in cls.rules if name in arrays}, tags=names)
-        n = int(estimate.n_boxes.sum())
-        sizes = {len(array) for array in (estimate.tag, estimate.support, estimate.sure) if array is not None}
-        if estimate.corner.shape != (n, 4) or sizes != {n}:
+    def check(self) -> None:
+        """Raise if arrays of a run folder contradict each other."""
+        n = int(self.n_boxes.sum())
+        sizes = {len(array) for array in (self.tag, self.support, self.sure) if array is not None}
+        if self.corner.shape != (n, 4) or sizes != {n}:
             raise DataError(f"the saved result is damaged (it holds {n:,} boxes, but not as many corners)")
-        if n and int(estimate.tag.max()) >= len(names):
+        if n and int(self.tag.max()) >= len(self.tags):
             raise DataError("the saved result is damaged (a box has an unknown class)")
-        return estimate
-
-    def __len__(self) -> int:
-        return len(self.n_boxes)
 
     @cached_property
     def start(self) -> I8:
@@ -80,7 +60,7 @@ class BoxEstimate(Estimate):
         corner = np.round(self.corner, 6)
         return [write(corner[a:b], tags[a:b]) for a, b in zip(self.start, self.start[1:], strict=False)]
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return boxes, n_boxes, support (the lowest of the image's boxes; null without boxes) and n_labels."""
         task = np.repeat(np.arange(len(self)), self.n_boxes)
         lowest = np.full(len(self), np.inf)
@@ -100,10 +80,6 @@ class BoxEstimate(Estimate):
         sure = {} if self.sure is None else {"confidence": self.sure}
         columns = {"class": self.tags.gather(self.tag), "support": self.support, **sure}
         return pl.DataFrame({"task": task, **corners, **columns})
-
-    def answer_columns(self) -> tuple[str, ...]:
-        """Return the columns of an answer."""
-        return ("boxes",)
 
     def facts(self) -> dict[str, Any]:
         """Return the number of boxes, in total and per class."""
@@ -140,39 +116,18 @@ class BoxWorkers(WorkerSummary):
         spread: spread[worker, x1 y1 x2 y2], the standard deviation of the worker's sides in the same units.
     """
 
-    rules: ClassVar[Rules] = {
-        "there": ("m", "i", "amounts"),
-        "drew": ("m", "i", "amounts"),
-        "spurious": ("m", "i", "amounts"),
-        "recall": ("m", "f", "skills"),
-        "recall_low": ("m", "f", "skills"),
-        "recall_high": ("m", "f", "skills"),
-        "precision": ("m", "f", "skills"),
-        "precision_low": ("m", "f", "skills"),
-        "precision_high": ("m", "f", "skills"),
-        "overlap": ("m", "f", "skills"),
-        "bias": ("m*", "f", "finite"),
-        "spread": ("m*", "f", "amounts"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(name for name in rules if name not in ("bias", "spread"))
-
-    there: I8
-    drew: I8
-    spurious: I8
-    recall: F8
-    recall_low: F8
-    recall_high: F8
-    precision: F8
-    precision_low: F8
-    precision_high: F8
-    overlap: F8
-    bias: F8 | None = None
-    spread: F8 | None = None
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> BoxWorkers:  # noqa: ARG003
-        """Return the worker summary from the arrays of a run folder."""
-        return cls(**{name: arrays.get(name) for name in cls.rules})  # type: ignore[arg-type]
+    there: Annotated[I8, Axes("m", "amounts")]
+    drew: Annotated[I8, Axes("m", "amounts")]
+    spurious: Annotated[I8, Axes("m", "amounts")]
+    recall: Annotated[F8, Axes("m", "skills")]
+    recall_low: Annotated[F8, Axes("m", "skills")]
+    recall_high: Annotated[F8, Axes("m", "skills")]
+    precision: Annotated[F8, Axes("m", "skills")]
+    precision_low: Annotated[F8, Axes("m", "skills")]
+    precision_high: Annotated[F8, Axes("m", "skills")]
+    overlap: Annotated[F8, Axes("m", "skills")]
+    bias: Annotated[F8, Axes("m*", "finite")] | None = None
+    spread: Annotated[F8, Axes("m*", "amounts")] | None = None
 
     @property
     def missed(self) -> I8:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
-from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
-from ...core.result import Result, versions
-from ...core.truth import place_gold, truth_table
-from ...core.vocabulary import lookup, quote
+from ...core.result import FitTrace, Result, UnknownWorkers
+from ...core.truth import answers_truth, place_answers, place_gold
+from ...core.vocabulary import quote
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
 from ..spans.maths import ranges
-from .answers import BoxCoder, Boxes, box_votes, detect_columns
+from .answers import BoxCoder, Boxes
 from .estimate import BoxEstimate, BoxWorkers
 from .maths import (
     DrawnBoxes,
@@ -40,24 +35,13 @@ from .maths import (
     with_gold,
 )
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 
 def box_truth(truth: Any) -> tuple[pl.Series, Boxes]:
     """Return the tasks of a truth, given as a mapping or a table, and their boxes."""
-    if isinstance(truth, dict):
-        truth = pl.DataFrame({"task": pl.Series(list(truth)), "boxes": BoxCoder({"boxes": list(truth.values())}).texts})
-    table = truth_table(truth, ("boxes",), aliases=("label",))
-    try:
-        boxes = BoxCoder({"boxes": table["boxes"]}).finish()
-    except DataError as error:
-        raise DataError(f"the truth: {error}") from None
-    return table["task"], boxes
+    return answers_truth(truth, "boxes", BoxCoder)
 
 
-def box_gold(gold: Any, votes: Votes[Boxes]) -> tuple[GoldBoxes | None, pl.Series, npt.NDArray[np.bool_] | None]:
+def box_gold(gold: Any, votes: Votes[Boxes]) -> tuple[GoldBoxes | None, pl.Series, Mask | None]:
     """Return (the gold boxes, all classes, which tasks have gold).
 
     The codes of the votes' classes do not change: classes that only gold has come last.
@@ -94,12 +78,9 @@ def estimated_answers(votes: Votes[Boxes], result: Result) -> Boxes:  # noqa: AR
     return Boxes(estimate.n_boxes, estimate.corner, estimate.tag, estimate.tags)
 
 
-def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[npt.NDArray[np.int64], Boxes]:
+def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[I8, Boxes]:
     """Return the codes of the gold tasks and their boxes."""
-    names, boxes = box_truth(gold)
-    task, is_gold = place_gold(names.to_frame("task"), votes.tasks)
-    rows = np.flatnonzero(is_gold)
-    return task[rows].astype(np.int64), boxes.take(rows)
+    return place_answers(*box_truth(gold), votes.tasks)
 
 
 # ----------------------------------------------------------------
@@ -107,23 +88,22 @@ def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[npt.NDArray[np.int64],
 
 
 @dataclass(frozen=True, eq=False)
-class BoxSolution:
+class BoxSolution(FitTrace):
     """Objects found by a method, which of them are accepted, and the workers' biases if the method estimates them."""
 
     objects: Objects
     accepted: Mask
     bias: F8 | None = None
     spread: F8 | None = None
-    n_iter: int = 0
-    converged: bool = True
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoxAggregator(Method):
     """Base class of the methods for boxes.
 
-    Boxes of the same object are grouped, and objects that enough workers drew become boxes of the estimate.
+    Boxes of the same object are grouped, and objects that enough workers drew become boxes of the estimate. `fit` takes
+    votes or a table task, worker, boxes. Gold is a mapping or a table task, boxes; gold boxes are held fixed, and
+    workers are scored against them. Calibration estimates the probability that each box is correct.
 
     Args:
         overlap: Minimum IoU of boxes of the same object.
@@ -134,46 +114,31 @@ class BoxAggregator(Method):
     overlap: Share = 0.3
     share: Share = 0.5
 
-    def fit(
-        self,
-        votes: Votes[Boxes] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the boxes of each image and the quality of the workers.
-
-        Args:
-            votes: Votes, or a table with the columns task, worker, boxes.
-            gold: Known boxes of some images, as a mapping or a table with the columns task, boxes. They are held fixed,
-                and workers are scored against them.
-            prior: Not supported by methods for boxes.
-            n_shards: Ignored.
-            callback: Ignored.
-            calibrate: Whether to estimate on gold the probability that each box is correct. None: only the default
-                method does.
-
-        Returns:
-            The result, with a `BoxEstimate` and a `BoxWorkers`.
-
-        Raises:
-            DataError: If the votes are not boxes, or gold boxes lack classes that the votes have.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_boxes(votes)
+    def fit_votes(self, votes: Votes[Boxes], gold: Any, options: FitOptions) -> FitOutput:  # noqa: ARG002
+        """Group the boxes, solve, and compare the workers with the objects."""
         truth, tags, gold_mask = box_gold(gold, votes)
         drawn = drawn_from(votes)
         objects = self.find_objects(drawn)
         if truth is not None:
             objects = with_gold(drawn, objects, truth)
         solution = self.solve(drawn, objects)
-        self.warn_unless_settled(solution.converged, solution.n_iter)
-        result = self._result(votes, drawn, solution, tags, gold_mask)
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
+        counts = count_per_worker(drawn, solution.objects, self.share)
+        workers = BoxWorkers(
+            counts.n_objects,
+            counts.n_drawn,
+            counts.n_spurious,
+            *rate(counts.n_drawn, counts.n_objects),
+            *rate(counts.n_drawn, counts.n_drawn + counts.n_spurious),
+            counts.overlap,
+            solution.bias,
+            solution.spread,
+        )
+        return FitOutput(
+            estimate=estimate_of(solution, votes.n_tasks, tags),
+            worker_summary=workers,
+            gold=gold_mask,
+            **solution.trace_fields(),
+        )
 
     @abstractmethod
     def find_objects(self, drawn: DrawnBoxes) -> Objects:
@@ -182,38 +147,6 @@ class BoxAggregator(Method):
     def solve(self, drawn: DrawnBoxes, objects: Objects) -> BoxSolution:  # noqa: ARG002
         """Return the accepted objects and their corners."""
         return BoxSolution(objects, objects.accepted(self.share))
-
-    def _result(
-        self, votes: Votes[Boxes], drawn: DrawnBoxes, solution: BoxSolution, tags: pl.Series, gold_mask: Mask | None
-    ) -> Result:
-        counts = count_per_worker(drawn, solution.objects, self.share)
-        recall = rate(counts.n_drawn, counts.n_objects)
-        precision = rate(counts.n_drawn, counts.n_drawn + counts.n_spurious)
-        summary = BoxWorkers(
-            counts.n_objects,
-            counts.n_drawn,
-            counts.n_spurious,
-            *recall,
-            *precision,
-            counts.overlap,
-            solution.bias,
-            solution.spread,
-        )
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate_of(solution, votes.n_tasks, tags),
-            worker_summary=summary,
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=gold_mask,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            extra=solution.extra,
-            versions=versions(),
-        )
 
 
 def estimate_of(solution: BoxSolution, n_tasks: int, tags: pl.Series) -> BoxEstimate:
@@ -238,28 +171,6 @@ def drawn_from(votes: Votes[Boxes]) -> DrawnBoxes:
     return drawn_boxes(
         boxes.corner, boxes.tag, boxes.size, votes.task, votes.worker, votes.weight, votes.n_tasks, votes.n_workers
     )  # fmt: skip
-
-
-def as_boxes(votes: Any) -> Votes[Boxes]:
-    """Return votes of boxes; a table with the columns task, worker, boxes is converted.
-
-    Raises:
-        DataError: If the votes are of another kind or not votes at all.
-    """
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Boxes):
-            return votes
-        raise DataError(
-            f"boxes are needed, got {votes.kind.display_name}; read the file with kind='boxes' (--kind boxes), or use "
-            "a method for them"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.boxes.box_votes(task, worker, boxes)")
-    frame = to_polars(votes)
-    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), ("task", "worker", "boxes"))
-    return box_votes(picked.pop("task"), picked.pop("worker"), picked.pop("boxes"), **picked)
 
 
 # ----------------------------------------------------------------
@@ -320,11 +231,9 @@ def _apply(estimate: BoxEstimate, calibration: GoldCalibration, keep: Mask, part
 # Boxes of new images by the same workers, with all estimates held fixed.
 
 
-def infer(result: Result, votes: Votes[Boxes], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Boxes], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the boxes of new images by the method of a result, corrected for the workers' biases if it has them."""
-    votes = as_boxes(votes)
-    old, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    old, is_known = result.worker_codes(votes.workers, unknown_workers)
     method: BoxAggregator = registry.method(result.method, **result.params)
     drawn = drawn_from(votes)
     objects = method.find_objects(drawn)
@@ -339,24 +248,5 @@ def infer(result: Result, votes: Votes[Boxes], unknown_workers: Policy) -> Resul
         solution = BoxSolution(objects, objects.accepted(method.share))
     else:
         solution = method.solve(drawn, objects)
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate_of(solution, votes.n_tasks, votes.answers.tags),
-        worker_summary=_summary_of(summary, old, is_known),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-        extra={},
-    )
-
-
-def _summary_of(summary: BoxWorkers, old: np.ndarray, is_known: np.ndarray) -> BoxWorkers:
-    """Return the summary of these workers; entries of unknown workers are NaN or 0."""
-    parts = {}
-    for name, values in summary.arrays().items():
-        unknown = np.nan if values.ndim == 1 and values.dtype.kind == "f" else 0
-        mask = is_known if values.ndim == 1 else is_known[:, None]
-        parts[name] = np.where(mask, values[old], unknown) if len(values) else values[old]
-    return BoxWorkers(**parts)
+    estimate = estimate_of(solution, votes.n_tasks, votes.answers.tags)
+    return result.for_votes(votes, estimate, summary.select(old, is_known, bias=0.0, spread=0.0))

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ...core.kind import Kind
-from ..hooks import PackageHooks
-from .answers import NAMES, BoxCoder, accepts, detect_columns, explain_detection
+from ..hooks import DecidedHooks
+from .answers import NAMES, BoxCoder, accepts, box_votes, detect_columns, explain_detection
 
 if TYPE_CHECKING:
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class BoxHooks(PackageHooks):
+class BoxHooks(DecidedHooks):
     """Hooks of boxes."""
 
     display_name = "boxes"
@@ -34,21 +32,6 @@ class BoxHooks(PackageHooks):
 
         return BoxPlots(result)
 
-    def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
-        from .workers import worker_rows
-
-        return worker_rows(result, limit)
-
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from .workers import study_boxes
-
-        return self.call(study_boxes, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from .workers import flag_boxes
-
-        return flag_boxes(votes, result)
-
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import box_page
 
@@ -58,6 +41,7 @@ class BoxHooks(PackageHooks):
 KIND = Kind(
     name="boxes",
     hooks=BoxHooks(),
+    constructor=box_votes,
     columns={"boxes": NAMES},
     coder=BoxCoder,
     default="box_clusters",

@@ -82,4 +82,4 @@ class BoxMean(BoxClusters):
             return BoxSolution(replace(objects, corner=mean_sides(drawn, objects)), accepted)
         sides = model_sides(drawn, objects, accepted.astype(np.float64), self.max_iter, self.tol)
         moved = replace(objects, corner=sides.corner)
-        return BoxSolution(moved, accepted, sides.bias, sides.spread, sides.n_iter, sides.converged)
+        return BoxSolution(moved, accepted, sides.bias, sides.spread, n_iter=sides.n_iter, converged=sides.converged)

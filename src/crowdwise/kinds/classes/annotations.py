@@ -1,4 +1,4 @@
-"""Votes whose answers are classes: `Annotations`, and the record of their kind."""
+"""Votes whose answers are classes (`Annotations`), and their kind."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Annotations(Votes[Classes]):
         answers: Classes | None = None,
         about_rows: SideTable = None,
     ) -> None:
-        """Codes and vocabularies as they are; `label` and `classes` replace those of `answers`."""
+        """Use codes and vocabularies as they are; `label` and `classes` replace those of `answers`."""
         if answers is None:
             answers = Classes(label, classes)  # type: ignore[arg-type]
         elif label is not None or classes is not None:
@@ -111,10 +111,23 @@ class Annotations(Votes[Classes]):
         missing: Sequence[Any] = (),
         order: Sequence[Any] | None = None,
     ) -> Annotations:
-        """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention.
+        """Create annotations from three columns of equal length.
 
-        Values in `missing` stand for nothing, as None does. `order` names the classes from the lowest to the highest,
-        where they have an order.
+        Args:
+            task: Task of each row.
+            worker: Worker of each row.
+            label: Label of each row.
+            weight: Weight of each row.
+            time: Time of each row.
+            duration: Seconds spent on each row.
+            confidence: Confidence stated by the worker, 0 to 1.
+            tasks: All tasks, if there are some without rows.
+            workers: All workers, if there are some without rows.
+            classes: All classes, if some do not occur.
+            duplicates: What to do when a worker gave a task different labels: "error", "first", "last" or "keep".
+            unknown_classes: What to do with labels outside `classes`: "error" or "drop".
+            missing: Labels that stand for a missing one, as None does.
+            order: Classes from the lowest to the highest, if they are ordered.
         """
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
@@ -133,7 +146,16 @@ class Annotations(Votes[Classes]):
         unknown_classes: UnknownClasses = "error",
         missing: Sequence[Any] = (),
     ) -> Annotations:
-        """From a table of pandas, polars, pyarrow, duckdb, or anything else that exports an Arrow stream."""
+        """Create annotations from a table of pandas, polars, pyarrow, duckdb, or any exporter of Arrow streams.
+
+        Args:
+            frame: The table.
+            columns: The names task, worker, label, time, ... mapped to those of the table, if they differ.
+            classes: As for `from_arrays`.
+            duplicates: As for `from_arrays`.
+            unknown_classes: As for `from_arrays`.
+            missing: As for `from_arrays`.
+        """
         table, notes = pick(to_polars(frame), columns, "the frame", missing)
         coder = partial(ClassCoder, classes=classes, unknown_classes=unknown_classes)
         return cls._of(encode(table, coder, duplicates=duplicates, notes=notes, missing=missing))
@@ -142,9 +164,14 @@ class Annotations(Votes[Classes]):
     def from_matrix(
         cls, matrix: Any, *, tasks: Any = None, workers: Any = None, classes: Any = None, missing: Any = None
     ) -> Annotations:
-        """From a wide table, one row a task and one column a worker; None, NaN and `missing` are empty cells.
+        """Create annotations from a wide table with one row per task and one column per worker.
 
-        `missing` is a value or a list of values.
+        Args:
+            matrix: Labels; None and NaN are empty cells.
+            tasks: Names of the rows.
+            workers: Names of the columns.
+            classes: All classes, if some do not occur.
+            missing: Value, or list of values, of further empty cells.
         """
         task, worker, label, all_tasks, all_workers, notes = melt(matrix, tasks, workers, missing)
         columns = {"task": task, "worker": worker, "label": label}
@@ -153,11 +180,11 @@ class Annotations(Votes[Classes]):
 
     @classmethod
     def from_snorkel(cls, matrix: Any, *, cardinality: int | None = None) -> Annotations:
-        """From Snorkel's label matrix L (tasks × labelling functions, -1 = abstain, classes 0..cardinality-1)."""
+        """Create annotations from Snorkel's label matrix (tasks × functions, -1 = abstain, 0..cardinality-1)."""
         matrix = np.asarray(matrix)
         return cls.from_matrix(matrix, classes=snorkel_classes(matrix, cardinality), missing=-1)
 
-    # ---------------------------------------------------------------- what classes add to rows
+    # ---------------------------------------------------------------- properties of votes with classes
     def __repr__(self) -> str:
         return (
             f"Annotations({len(self):,} annotations, {self.n_tasks:,} tasks, "
@@ -166,35 +193,35 @@ class Annotations(Votes[Classes]):
 
     @property
     def label(self) -> Codes:
-        """Code of the class that each row names."""
+        """Class code of each row."""
         return self.answers.label
 
     @property
     def classes(self) -> pl.Series:
-        """All classes, those never observed included."""
+        """All classes, including unused ones."""
         return self.answers.classes
 
     @property
     def n_classes(self) -> int:
-        """Number of classes, those never observed included."""
+        """Number of classes, including unused ones."""
         return len(self.answers.classes)
 
     @cached_property
     def cell(self) -> npt.NDArray[np.int32]:
-        """worker * n_classes + label of every row: where its confusion entries live."""
+        """worker * n_classes + label of every row, the index of its entries in confusion tables."""
         if self.n_workers * self.n_classes >= 2**31:
             raise DataError(f"{self.n_workers:,} workers × {self.n_classes:,} classes are too many for one model")
         return self.worker * np.int32(self.n_classes) + self.label
 
     @cached_property
     def votes(self) -> npt.NDArray[np.float64]:
-        """votes[task, class]: how often (with weights: how heavily) each class was said of each task."""
+        """votes[task, class]: the number (with weights: the total weight) of the labels of each class."""
         return self.count_votes()
 
     def count_votes(self) -> npt.NDArray[np.float64]:
-        """`votes`, in an array of your own that you may overwrite."""
+        """Return `votes` as a new array."""
         out = np.empty((self.n_tasks, self.n_classes))
-        # A block of tasks at a time: numpy's copies stay small, and the counts in the cache.
+        # In blocks of tasks, so that numpy's copies are small and the counts stay in the cache.
         for lo in range(0, self.n_tasks, 65_536):
             hi = min(lo + 65_536, self.n_tasks)
             rows = slice(self.task_offsets[lo], self.task_offsets[hi])
@@ -205,19 +232,19 @@ class Annotations(Votes[Classes]):
         return out
 
     def with_classes(self, classes: Sequence[Any] | pl.Series) -> Annotations:
-        """The same rows where `classes` may be true too; the classes there are stay, and with them their order."""
+        """Return the same rows with further classes; without new classes, the order is kept."""
         wider = union(self.classes, sorted_vocabulary(classes, "label"))
         if len(wider) == len(self.classes):
             return self
-        return self.saying(recode(self.label, self.classes, wider), wider)
+        return self.with_labels(recode(self.label, self.classes, wider), wider)
 
-    def saying(self, label: Codes, classes: pl.Series | None = None) -> Annotations:
-        """The same tasks and workers with other labels, and other classes where they are given."""
+    def with_labels(self, label: Codes, classes: pl.Series | None = None) -> Annotations:
+        """Return the same tasks and workers with other labels, and optionally other classes."""
         return replace(self, answers=Classes(label, self.classes if classes is None else classes))
 
 
 def as_annotations(votes: Any) -> Annotations:
-    """Annotations as they are, a table task, worker, label as annotations; what else there is, is said how to read."""
+    """Return annotations as they are and tables with columns task, worker, label as annotations; raise otherwise."""
     if isinstance(votes, Annotations):
         return votes
     if isinstance(votes, str | Path):
@@ -237,7 +264,7 @@ def as_annotations(votes: Any) -> Annotations:
 
 
 class ClassHooks(CommonHooks):
-    """What the other packages do for class labels."""
+    """Hooks of class labels."""
 
     display_name = "class labels"
 
@@ -345,7 +372,7 @@ class ClassHooks(CommonHooks):
         return self.call(plan_classes, votes, **options)
 
     def default_method(self, votes: Votes[Any], gold: Any) -> str:
-        from .methods.default import class_default
+        from .methods.judges import class_default
 
         return class_default(as_annotations(votes), gold)
 

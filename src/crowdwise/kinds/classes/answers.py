@@ -19,15 +19,15 @@ from ...core.votes import frozen
 Mask = npt.NDArray[np.bool_]
 # More different whole numbers than this, close together, are rarely classes.
 MANY = 12
-# What to say for the order of classes that are numbers.
+# Value of `order` for classes that are numbers.
 NUMBERS = "numbers"
 
 
 @dataclass(frozen=True, eq=False)
 class Classes(Answers):
-    """label[row] is a code into `classes`, which may name more classes than the rows do.
+    """label[row] is a code into `classes`, which may include unused classes.
 
-    `order` are the codes of the classes from the lowest to the highest, where they have an order.
+    `order` holds the codes of the classes from the lowest to the highest, if they have an order.
     """
 
     kind: ClassVar[str] = "classes"
@@ -43,33 +43,39 @@ class Classes(Answers):
         return len(self.label)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The answers of these rows."""
+        """Return the answers of these rows."""
         return type(self)(self.label[rows], self.classes, self.order)
 
     def join(self, other: Self) -> Self:
-        """Both, over the union of the classes; an order stays where the classes do."""
+        """Return the answers of both, over the union of the classes; the order is kept if the classes are the same."""
         classes, old, new = widened(self.classes, other.classes)
         label = self.label if old is None or not len(old) else old[self.label]
         more = other.label if new is None or not len(new) else new[other.label]
         return type(self)(np.concatenate([label, more]), classes, self.order if old is None else None)
 
     def columns(self) -> dict[str, pl.Series]:
-        """The classes' names."""
+        """Return the names of the classes."""
         return {"label": self.classes.gather(self.label)}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
-        """The codes."""
+        """Return the codes."""
         return (self.label,)
 
     def words(self, rows: npt.NDArray[Any]) -> list[Any]:
-        """The classes that these rows name."""
+        """Return the classes of these rows."""
         return self.classes.gather(np.unique(self.label[rows])).to_list()
 
 
 class ClassCoder(Coder):
-    """A column of labels; `classes` are all there may be, `respell` gives the distinct labels another spelling.
+    """Codes a column of labels as classes.
 
-    `asked`: whether somebody said that these are classes. If not, fractions are refused: they may be numbers.
+    Args:
+        columns: The columns, with the labels under "label".
+        classes: The permitted classes; by default those of the column.
+        unknown_classes: Whether rows with other classes are an error or are dropped.
+        respell: Changes the spelling of the distinct labels.
+        order: Classes from the lowest to the highest.
+        asked: Whether the kind was requested. Otherwise fractions are refused, because they may be numbers.
     """
 
     def __init__(
@@ -87,7 +93,7 @@ class ClassCoder(Coder):
         self.column = Column.of(columns.pop("label"), "label")
         self.classes, self.policy, self.respell, self.order = classes, unknown_classes, respell, order
         self.asked = asked or classes is not None or order is not None
-        self.said: tuple[str, ...] = ()
+        self.messages: tuple[str, ...] = ()
 
     @property
     def null(self) -> Mask | None:  # type: ignore[override]
@@ -98,22 +104,22 @@ class ClassCoder(Coder):
         return len(self.column)
 
     def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Take these labels for none."""
+        """Treat these labels as missing."""
         return self.column.leave_out(names)
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
-        """Rows whose class is among the given ones."""
+        """Return the mask of the rows with a permitted class."""
         if self.respell is not None:
-            self.said += self.column.respelt(self.respell)
+            self.messages += self.column.respelt(self.respell)
         if not self.asked:
-            self.said += or_numbers(self.column.vocabulary)
+            self.messages += check_not_numbers(self.column.vocabulary)
         if self.classes is None:
             self._widen()
             return None
         return self.column.recode(sorted_vocabulary(self.classes, "label"), keep, dropped, self.policy)
 
     def _widen(self) -> None:
-        """Classes that only the order names are classes too."""
+        """Add the classes that occur in the order only."""
         if self.order is None or by_number(self.order, self.column.vocabulary):
             return
         names = spelt_like(as_series(self.order, "order"), self.column.vocabulary)
@@ -122,24 +128,24 @@ class ClassCoder(Coder):
             self.column.recode(wider, np.ones(len(self.column), dtype=bool), {})
 
     def finish(self) -> Classes:
-        """The labels as codes."""
+        """Return the labels as codes."""
         label = np.ascontiguousarray(self.column.codes, dtype=np.int32)
         vocabulary = self.column.vocabulary
         return Classes(label, vocabulary, None if self.order is None else in_order(self.order, vocabulary))
 
     def notes(self, answers: Answers) -> tuple[str, ...]:
-        """Spellings that were changed, classes that read like a missing value, characters that are lost."""
+        """Return notes on changed spellings, classes that look like missing values, and lost characters."""
         assert isinstance(answers, Classes)
-        return self.said + questions(answers.classes, answers.label) + self.column.lost()
+        return self.messages + questions(answers.classes, answers.label) + self.column.lost()
 
 
-def or_numbers(labels: pl.Series) -> tuple[str, ...]:
-    """A note where labels may be numbers; where some of them are fractions, an error that names both readings."""
+def check_not_numbers(labels: pl.Series) -> tuple[str, ...]:
+    """Return a note if the labels may be numbers; raise if some of them are fractions."""
     if labels.dtype == pl.String:
         texts = labels.str.strip_chars()
         if not len(labels) or not bool(texts.str.contains(NUMERAL).all()):
             return ()
-        numbers = texts.cast(pl.Float64, strict=False)  # a decimal comma has been respelt by now, where it is one
+        numbers = texts.cast(pl.Float64, strict=False)  # decimal commas have been replaced already
     else:
         numbers = labels.cast(pl.Float64)
     if not len(numbers) or numbers.null_count():
@@ -160,14 +166,18 @@ def or_numbers(labels: pl.Series) -> tuple[str, ...]:
 
 
 def by_number(order: Sequence[Any], classes: pl.Series) -> bool:
-    """Whether an order is the word for the classes' own size: "numbers", which is none of them."""
+    """Whether the order is "numbers", that of the classes' values, and no class has this name."""
     numeric_order = order == NUMBERS if isinstance(order, str) else [str(name) for name in order] == [NUMBERS]
     return numeric_order and not bool((classes.cast(pl.String) == NUMBERS).any())
 
 
 def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
-    """Codes of the classes from the lowest to the highest; every class must be named, and once. "numbers" is the order
-    of classes that are numbers."""
+    """Return the codes of the classes from the lowest to the highest.
+
+    Args:
+        order: The classes, each exactly once, or "numbers" for classes that are numbers.
+        classes: The classes.
+    """
     if by_number(order, classes):
         values = classes.cast(pl.String).str.strip_chars().str.replace(",", ".", literal=True)
         numbers = values.cast(pl.Float64, strict=False)

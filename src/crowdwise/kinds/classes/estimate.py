@@ -1,4 +1,4 @@
-"""Beliefs over classes, and workers as their skills and confusions."""
+"""Posteriors over classes, and summaries of workers by skill and confusion matrix."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ F8 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClassPosterior(Estimate):
-    """posterior[task, class] with class_prior[class] and, where the method has one, difficulty[task]; `seed` breaks
-    ties. `order` are the codes of the classes from the lowest to the highest, where they have an order."""
+    """posterior[task, class] with class_prior[class] and, for some methods, difficulty[task]; `seed` breaks ties.
+
+    `order` holds the codes of the classes from the lowest to the highest, if they have an order.
+    """
 
     kind: ClassVar[str] = "classes"
     rules: ClassVar[Rules] = {
@@ -44,7 +46,7 @@ class ClassPosterior(Estimate):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassPosterior:
-        """From a run folder."""
+        """Restore the estimate from a run folder."""
         assert names is not None
         return cls(**{n: arrays[n] for n in cls.rules if n in arrays}, classes=names, seed=int(params.get("seed", 0)))
 
@@ -63,7 +65,7 @@ class ClassPosterior(Estimate):
 
     @property
     def mean_confidence(self) -> float:
-        """Mean confidence over tasks: the accuracy that the method expects of itself."""
+        """Mean confidence over tasks, which is the expected accuracy of the labels."""
         return float(self.confidence.mean()) if len(self.confidence) else float("nan")
 
     @cached_property
@@ -73,7 +75,7 @@ class ClassPosterior(Estimate):
         return np.asarray(np.abs((self.posterior * np.log(p)).sum(axis=1)))
 
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """label, confidence, entropy, n_labels, (difficulty), p_<class>..."""
+        """Return the columns label, confidence, entropy, n_labels, (difficulty), p_<class>..."""
         columns: dict[str, Any] = {
             "label": self.classes.gather(self.labels),
             "confidence": self.confidence,
@@ -89,27 +91,29 @@ class ClassPosterior(Estimate):
     without_labels: ClassVar[str] = "class prior"
 
     def facts(self) -> dict[str, Any]:
-        """Classes, their prior, and the mean confidence."""
+        """Return the classes, their prior, and the mean confidence."""
         prior = {"classes": self.classes.to_list(), "class_prior": self.class_prior.tolist()}
         return {**prior, "mean_confidence": self.mean_confidence}
 
     def size(self) -> str:
-        """The number of classes."""
+        """Return the number of classes as text."""
         return f", {len(self.classes)} classes"
 
     def coder_options(self) -> dict[str, Any]:
-        """All classes, those that nobody said included."""
+        """Return all classes, including unused ones, and their order."""
         ordered = {} if self.order is None else {"order": self.classes.gather(self.order).to_list()}
         return {"classes": self.classes, **ordered}
 
     def summary(self) -> str:
-        """Number of classes and mean confidence."""
+        """Return the number of classes and the mean confidence as text."""
         return f"{len(self.classes):,} classes, mean confidence {self.mean_confidence:.3f}"
 
 
 class LazySkill:
-    """Skills that are computed when they are first asked for, once, and kept; what they are computed from is then
-    released. Pickling computes them."""
+    """Skills that are computed once, on first access, after which the data behind them is released.
+
+    Pickling computes them.
+    """
 
     def __init__(self, skill: Skill | Callable[[], Skill]) -> None:
         self._value: Skill | None = None
@@ -122,14 +126,14 @@ class LazySkill:
 
     @property
     def computed(self) -> bool:
-        """Whether the skills are there already."""
+        """Whether the skills have been computed."""
         return self._value is not None
 
     @property
     def value(self) -> Skill:
         """The skills."""
         if self._value is None:
-            with self._lock:  # a second thread waits for the first instead of computing the same again
+            with self._lock:  # a second thread waits instead of computing the skills again
                 if self._value is None and self._compute is not None:
                     self._value = _frozen(self._compute())
                     self._compute = None
@@ -148,8 +152,8 @@ def _frozen(skill: Skill) -> Skill:
 
 @dataclass(frozen=True, eq=False)
 class ClassWorkers(WorkerSummary):
-    """skill[worker] with its 95 % interval; confusion[worker, true, observed], rows summing to one, and the (expected)
-    counts behind it, where the method has them. Skills may be computed when they are first asked for."""
+    """skill[worker] with its 95 % interval, and for some methods confusion[worker, true, observed] with its (expected)
+    counts. Skills may be computed on first access."""
 
     rules: ClassVar[Rules] = {
         "skill": ("m", "f", "skills"),
@@ -166,7 +170,7 @@ class ClassWorkers(WorkerSummary):
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassWorkers:  # noqa: ARG003
-        """From a run folder."""
+        """Restore the summary from a run folder."""
         skill = Skill(arrays["skill"], arrays["skill_low"], arrays["skill_high"])
         return cls(LazySkill(skill), arrays.get("confusion"), arrays.get("counts"))
 
@@ -187,24 +191,24 @@ class ClassWorkers(WorkerSummary):
 
     @cached_property
     def shown_confusion(self) -> F8 | None:
-        """confusion[worker, true, observed] for people: tables, files and plots.
+        """confusion[worker, true, observed] for display in tables, files and plots.
 
-        The model's own, unless it contradicts the expected counts. A model with fewer parameters than a matrix (mace,
-        one_coin, zencrowd, pooled, confusion_vector) cannot represent, say, a worker who swaps two classes; then all
-        matrices are estimated from the counts, with two pseudo-labels a row at the crowd's mean row.
+        These are the matrices of the model, unless they contradict the expected counts. A model with fewer parameters
+        (mace, one_coin, zencrowd, pooled, confusion_vector) cannot represent, say, a worker who swaps two classes; then
+        all matrices are estimated from the counts, with two pseudo-labels per row at the crowd's mean row.
         """
         if self.confusion is None or self.counts is None or not contradicts(self.confusion, self.counts).any():
             return self.confusion
         return rows_of(self.counts)
 
     def freeze(self) -> None:
-        """Nobody may write into the arrays; skills are frozen as they are computed."""
+        """Make the arrays read-only; skills are made read-only when they are computed."""
         for array in (self.confusion, self.counts):
             if array is not None:
                 array.setflags(write=False)
 
     def table(self) -> dict[str, Any]:
-        """skill with its 95 % interval."""
+        """Return the skill with its 95 % interval."""
         return {"skill": self.skill, "skill_low": self.skill_low, "skill_high": self.skill_high}
 
 
@@ -221,8 +225,9 @@ def class_result(
     params: Mapping[str, Any],
     **rest: Any,
 ) -> Result:
-    """A result of classes from its arrays; a function for `skill` is called when skills are first asked for."""
-    ladder = None if order is None else np.array(order, dtype=np.int64)
-    estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)), ladder)
-    picture = ClassWorkers(LazySkill(skill), confusion, counts)
-    return Result(estimate=estimate, worker_summary=picture, params=params, **rest)
+    """Return a result of classes from its arrays; a function for `skill` is called on first access."""
+    class_order = None if order is None else np.array(order, dtype=np.int64)
+    estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)), class_order)
+    return Result(
+        estimate=estimate, worker_summary=ClassWorkers(LazySkill(skill), confusion, counts), params=params, **rest
+    )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import OUTCOMES, Comparisons
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,51 +25,29 @@ class ComparisonEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "comparisons"
-    rules: ClassVar[Rules] = {
-        "score": ("k", "f", "finite"),
-        "se": ("k", "f", "any"),
-        "score_low": ("k", "f", "any"),
-        "score_high": ("k", "f", "any"),
-        "rank_low": ("k", "i", "amounts"),
-        "rank_high": ("k", "i", "amounts"),
-        "group": ("k", "i", "amounts"),
-        "component": ("k", "i", "amounts"),
-        "n_asked": ("k", "i", "amounts"),
-        "left": ("n", "i", "any"),
-        "right": ("n", "i", "any"),
-        "chance": ("n*", "f", "shares"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
     vocabulary: ClassVar[str | None] = "items"
 
-    score: F8
-    se: F8
-    score_low: F8
-    score_high: F8
-    rank_low: I8
-    rank_high: I8
-    group: I8
-    component: I8
-    n_asked: I8
-    left: I8
-    right: I8
-    chance: F8
+    score: Annotated[F8, Axes("k", "finite")]
+    se: Annotated[F8, Axes("k")]
+    score_low: Annotated[F8, Axes("k")]
+    score_high: Annotated[F8, Axes("k")]
+    rank_low: Annotated[I8, Axes("k", "amounts")]
+    rank_high: Annotated[I8, Axes("k", "amounts")]
+    group: Annotated[I8, Axes("k", "amounts")]
+    component: Annotated[I8, Axes("k", "amounts")]
+    n_asked: Annotated[I8, Axes("k", "amounts")]
+    left: Annotated[I8, Axes("n")]
+    right: Annotated[I8, Axes("n")]
+    chance: Annotated[F8, Axes("n*", "shares")]
     items: pl.Series
 
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ComparisonEstimate:  # noqa: ARG003
-        """Restore from the arrays of a run folder."""
-        assert names is not None
-        fields = {name: arrays[name] for name in cls.rules}
-        for side in ("left", "right"):
-            if fields[side].size and not (fields[side].min() >= -1 and fields[side].max() < len(names)):
-                raise ValueError(f"{side} refers to items that do not exist")
-        if fields["chance"].shape[1:] != (3,):
+    def check(self) -> None:
+        """Raise if arrays of a run folder contradict each other."""
+        for name, side in (("left", self.left), ("right", self.right)):
+            if side.size and not (side.min() >= -1 and side.max() < len(self.items)):
+                raise ValueError(f"{name} refers to items that do not exist")
+        if self.chance.shape[1:] != (3,):
             raise ValueError("chance does not have three columns")
-        return cls(**fields, items=names.rename("item"))
-
-    def __len__(self) -> int:
-        return len(self.left)
 
     @property
     def outcome(self) -> npt.NDArray[np.int8]:
@@ -88,7 +62,7 @@ class ComparisonEstimate(Estimate):
         left, right = (np.maximum(side, 0).astype(np.int32) for side in (self.left, self.right))
         return Comparisons(left, right, self.outcome, self.items)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Columns left, right, winner, p_left, p_right, p_tie, n_labels."""
         winner = pl.Series(OUTCOMES, dtype=pl.String).gather(self.outcome.astype(np.int64))
         return {
@@ -106,7 +80,7 @@ class ComparisonEstimate(Estimate):
             return pl.Series([None] * len(codes), dtype=pl.String)
         return self.items.gather(np.maximum(codes, 0)).set(pl.Series(codes < 0), None)
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Table for checking tasks by hand: task, left, right, winner (empty)."""
         blank = pl.Series([None] * len(picked), dtype=pl.String)
         sides = {"left": self._named(self.left[picked]), "right": self._named(self.right[picked])}
@@ -151,10 +125,6 @@ class ComparisonEstimate(Estimate):
             "leaderboard": self.leaderboard().head(100).to_dicts(),
         }
 
-    def answer_columns(self) -> tuple[str, ...]:
-        """Names of the answer columns."""
-        return ("left", "right", "winner")
-
     def coder_options(self) -> dict[str, Any]:
         """All items."""
         return {"items": self.items}
@@ -177,29 +147,13 @@ class ComparisonWorkers(WorkerSummary):
     tie between equal items) are NaN where the method has none.
     """
 
-    rules: ClassVar[Rules] = {
-        "reliability": ("m", "f", "skills"),
-        "reliability_low": ("m", "f", "skills"),
-        "reliability_high": ("m", "f", "skills"),
-        "slope": ("m", "f", "any"),
-        "position": ("m", "f", "any"),
-        "tie": ("m", "f", "any"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
-
-    reliability: F8
-    reliability_low: F8
-    reliability_high: F8
-    slope: F8
-    position: F8
-    tie: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ComparisonWorkers:  # noqa: ARG003
-        """Restore from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
+    reliability: Annotated[F8, Axes("m", "skills")]
+    reliability_low: Annotated[F8, Axes("m", "skills")]
+    reliability_high: Annotated[F8, Axes("m", "skills")]
+    slope: Annotated[F8, Axes("m")]
+    position: Annotated[F8, Axes("m")]
+    tie: Annotated[F8, Axes("m")]
 
     def table(self) -> dict[str, Any]:
         """All columns; `flip` is the probability that an answer is reversed."""
-        out: dict[str, Any] = {name: getattr(self, name) for name in self.rules}
-        return {**out, "flip": 1 - self.reliability}
+        return {**self.arrays(), "flip": 1 - self.reliability}

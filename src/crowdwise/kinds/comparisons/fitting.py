@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,29 +12,28 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Share
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ...em.ascent import Climb, Point, climb
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
 from .answers import WORDS, Comparisons, comparison_votes, detect_columns, rows_of, sides_of_tasks, winner_of
 from .estimate import ComparisonEstimate, ComparisonWorkers
 from .maths.leaderboard import places, reliability
 from .maths.models import PairFit, PairRows, outcome
 
-F8 = npt.NDArray[np.float64]
+I1 = npt.NDArray[np.int8]
 
 
 def estimate_of(
-    votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: Any, level: float, seed: int
+    votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: I1 | None, level: float, seed: int
 ) -> ComparisonEstimate:
     """Build the estimate: scores with intervals and ranks at confidence `level`, and the outcome of each task."""
     from scipy.stats import norm
@@ -45,7 +43,8 @@ def estimate_of(
     chance = np.full((votes.n_tasks, 3), 1 / 3)
     chance[has_answers] = outcome(fit.score, left[has_answers], right[has_answers], fit.tie_level, fit.tie_spread)
     if gold is not None:
-        chance = gold.clamped(chance, left)
+        at = np.flatnonzero((gold >= 0) & has_answers)
+        chance[at] = np.eye(3)[gold[at]]
     se = np.full(rows.n_items, np.nan)
     ranks = np.ones((3, rows.n_items), dtype=np.int64)
     was_compared = rows.asked > 0
@@ -97,20 +96,6 @@ def _cut(values: F8 | None, m: int) -> F8:
 GOLD_WEIGHT = 5.0
 
 
-@dataclass(frozen=True, eq=False)
-class PairGold:
-    """outcome[task] on the sides of the task: 0 left, 1 right, 2 tie, -1 not known."""
-
-    outcome: npt.NDArray[np.int8]
-
-    def clamped(self, chance: F8, left: npt.NDArray[np.int64]) -> F8:
-        """Set the probabilities of gold tasks to 0 and 1."""
-        at = np.flatnonzero((self.outcome >= 0) & (left >= 0))
-        out = chance.copy()
-        out[at] = np.eye(3)[self.outcome[at]]
-        return out
-
-
 def outcomes(labels: pl.Series, left: pl.Series, right: pl.Series) -> npt.NDArray[np.int8]:
     """Map labels to outcomes 0, 1, 2: a side, a tie, or the name of one of the two items; -1 for anything else."""
     words = {word: code for code, synonyms in WORDS.items() for word in synonyms}
@@ -129,8 +114,11 @@ def refuse_items(table: pl.DataFrame, tasks: pl.Series, items: pl.Series, expect
         raise DataError(f"gold names items ({quote(table['task'])}), but it must be {expected}; evaluate takes items")
 
 
-def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
-    """Read the gold outcomes; tasks without answers are left out with a warning."""
+def pair_gold(gold: Any, votes: Votes[Comparisons]) -> I1 | None:
+    """Return gold[task] on the sides of the task: 0 left, 1 right, 2 tie, -1 unknown.
+
+    Gold tasks without answers are left out with a warning.
+    """
     if gold is None:
         return None
     table = truth_table(gold, aliases=("winner",))
@@ -150,17 +138,17 @@ def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
         )
     out = np.full(votes.n_tasks, -1, dtype=np.int8)
     out[at] = winner
-    return PairGold(out)
+    return out
 
 
-def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[npt.NDArray[np.int64], Comparisons]:
+def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[I8, Comparisons]:
     """Return the codes of the gold tasks and their answers."""
-    pairs = pair_gold(gold, votes)
-    assert pairs is not None
+    known = pair_gold(gold, votes)
+    assert known is not None
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero(pairs.outcome >= 0)
+    at = np.flatnonzero(known >= 0)
     sides = (left[at].astype(np.int32), right[at].astype(np.int32))
-    return at, Comparisons(*sides, pairs.outcome[at], votes.answers.items)
+    return at, Comparisons(*sides, known[at], votes.answers.items)
 
 
 def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
@@ -180,6 +168,9 @@ def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
 class ComparisonAggregator(Method):
     """Base class of methods for comparisons.
 
+    `fit` takes votes or a table left, right, winner (and worker, task). Gold is the known winner of some tasks, as a
+    mapping or a table task, label. Calibration works on the probabilities of the outcomes.
+
     Args:
         level: Confidence level of intervals and ranks.
         seed: Seed of random draws.
@@ -188,77 +179,37 @@ class ComparisonAggregator(Method):
     takes: ClassVar[str] = "comparisons"
     level: Share = 0.95
 
-    def fit(
-        self,
-        votes: Votes[Comparisons] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the scores of the items, the outcome of every pair and the quality of the workers.
-
-        Args:
-            votes: Comparisons, or a table left, right, winner (and worker, task).
-            gold: Known winners of some tasks, as a mapping or a table task, label. They are held fixed and inform the
-                worker estimates.
-            prior: Not supported by these methods.
-            n_shards: Ignored.
-            callback: Called after each iteration.
-            calibrate: Calibrate the outcome probabilities on gold (None: the default method does).
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_comparisons(votes)
-        pairs = pair_gold(gold, votes)
+    def fit_votes(self, votes: Votes[Comparisons], gold: Any, options: FitOptions) -> FitOutput:
+        """Fit the scores, then estimate the outcome of every pair and the quality of the workers."""
+        known = pair_gold(gold, votes)
         rows = rows_of(votes)
-        fit = self.solve(_with_gold(rows, votes, pairs), callback)
-        self.warn_unless_settled(fit.converged, fit.n_iter)
-        result = self._result(votes, rows, fit, pairs)
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
+        fit = self.solve(_with_gold(rows, votes, known), options.callback)
+        extra = {"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
+        return FitOutput(
+            estimate=estimate_of(votes, rows, fit, known, self.level, self.seed),
+            worker_summary=summarize_workers(votes, rows, fit),
+            gold=None if known is None else known >= 0,
+            trace=fit.trace,
+            n_iter=fit.n_iter,
+            converged=fit.converged,
+            extra=extra,
+        )
 
     @abstractmethod
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
         """Fit the model. The last worker may stand for gold (see `gold_worker`)."""
 
-    def reason(self, rows: PairRows) -> str | None:  # noqa: ARG002
-        """Explain a choice that the method made, if any."""
-        return None
 
-    def _result(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: Any) -> Result:
-        reason = self.reason(rows)
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate_of(votes, rows, fit, gold, self.level, self.seed),
-            worker_summary=summarize_workers(votes, rows, fit),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None if gold is None else gold.outcome >= 0,
-            trace=fit.trace,
-            stage=np.zeros(len(fit.trace), dtype=np.int64),
-            n_iter=fit.n_iter,
-            converged=fit.converged,
-            extra={"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
-            | ({} if reason is None else {"reason": reason}),
-            versions=versions(),
-        )
-
-
-def _with_gold(rows: PairRows, votes: Votes[Comparisons], gold: Any) -> PairRows:
+def _with_gold(rows: PairRows, votes: Votes[Comparisons], gold: I1 | None) -> PairRows:
     """Append one row for each gold pair, by an additional worker who is always right."""
     if gold is None:
         return rows
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero((gold.outcome >= 0) & (left >= 0))
+    at = np.flatnonzero((gold >= 0) & (left >= 0))
     return GoldRows(
         np.concatenate([rows.left, left[at]]).astype(np.int32),
         np.concatenate([rows.right, right[at]]).astype(np.int32),
-        np.concatenate([rows.outcome, gold.outcome[at]]).astype(np.int8),
+        np.concatenate([rows.outcome, gold[at]]).astype(np.int8),
         np.concatenate([rows.worker, np.full(len(at), rows.n_workers)]).astype(np.int32),
         np.concatenate([rows.weights, np.full(len(at), GOLD_WEIGHT)]),
         rows.n_items,
@@ -271,7 +222,7 @@ class GoldRows(PairRows):
     """Rows whose last worker stands for gold."""
 
 
-def gold_worker(rows: PairRows) -> npt.NDArray[np.bool_] | None:
+def gold_worker(rows: PairRows) -> Mask | None:
     """Mark the worker that stands for gold, if there is one."""
     return np.arange(rows.n_workers) == rows.n_workers - 1 if isinstance(rows, GoldRows) else None
 
@@ -280,34 +231,20 @@ def _json(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def as_comparisons(votes: Any) -> Votes[Comparisons]:
-    """Return votes of comparisons unchanged and read a table as votes; raise for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Comparisons):
-            return votes
-        raise DataError(
-            f"comparisons are needed, got {votes.kind.display_name}; read the file with kind='comparisons' "
-            "(--kind comparisons), or take a method for these"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError(
-            "votes are needed; columns go through cw.comparisons.comparison_votes(left, right, winner, worker=...)"
-        )
-    frame: pl.DataFrame = to_polars(votes)
-    roles = detect_columns(frame.columns)
+def from_table(table: pl.DataFrame) -> Votes[Comparisons]:
+    """Convert a table left, right, winner, or one of its other forms, to votes."""
+    roles = detect_columns(table.columns)
     if roles is None:
         raise DataError(
-            f"a table of comparisons needs the columns left, right and winner; it has {', '.join(frame.columns)}"
+            f"a table of comparisons needs the columns left, right and winner; it has {', '.join(table.columns)}"
         )
-    columns: dict[str, Any] = {role: frame[column] for role, column in roles.items()}
-    others: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    columns: dict[str, Any] = {role: table[column] for role, column in roles.items()}
+    others: dict[str, Any] = {name: table[name] for name in ("task", "worker", "weight") if name in table.columns}
     if "won_left" in columns:
         columns["winner"] = winner_of(columns)
     if "chosen" in columns:
         columns["left"], columns["right"] = columns.pop("chosen"), columns.pop("rejected")
-        columns["winner"] = pl.Series(["left"] * len(frame))
+        columns["winner"] = pl.Series(["left"] * len(table))
     columns.pop("topic", None)
     return comparison_votes(**columns, **others)
 
@@ -325,31 +262,28 @@ def climbed(
 # ----------------------------------------------------------------
 # Outcomes of pairs as decisions that are right or wrong, for calibration.
 
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 
 def decisions() -> DecisionHooks:
     """The outcomes of pairs as decisions that are right or wrong."""
     return DecisionHooks("outcomes", "the known outcome of the pair", _outcomes, _right, _apply)
 
 
-def _own(result: Result) -> ComparisonEstimate:
+def _estimate(result: Result) -> ComparisonEstimate:
     assert isinstance(result.estimate, ComparisonEstimate)
     return result.estimate
 
 
 def _outcomes(result: Result) -> tuple[I8, F8]:
-    estimate = _own(result)
+    estimate = _estimate(result)
     task = np.arange(len(estimate))
     return task, estimate.chance[task, estimate.outcome]
 
 
 def _right(votes: Votes[Comparisons], result: Result, gold: Any) -> F8:
-    pairs = pair_gold(gold, votes)
-    assert pairs is not None
-    is_right = (_own(result).outcome == pairs.outcome).astype(np.float64)
-    return np.where(pairs.outcome >= 0, is_right, np.nan)
+    known = pair_gold(gold, votes)
+    assert known is not None
+    is_right = (_estimate(result).outcome == known).astype(np.float64)
+    return np.where(known >= 0, is_right, np.nan)
 
 
 def _apply(
@@ -412,7 +346,7 @@ def model_of(result: Result) -> ComparisonModel:
     )
 
 
-def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Comparisons], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the winners of other pairs of the same items. The pairs come from the answers; scores are held fixed."""
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
@@ -420,8 +354,7 @@ def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) ->
     if not is_fitted.all():
         unknown = votes.answers.items.filter(~pl.Series(is_fitted))
         raise DataError(f"{result.method} was fitted without the items {quote(unknown)}; fit again")
-    fitted_worker, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    fitted_worker, is_known = result.worker_codes(votes.workers, unknown_workers)
     original = votes.answers
     item_code = table if len(table) else np.zeros(0, dtype=np.int32)
     answers = Comparisons(item_code[original.left], item_code[original.right], original.outcome, estimate.items)
@@ -429,17 +362,6 @@ def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) ->
     model = result.model
     assert isinstance(model, ComparisonModel)
     left, right = sides_of_tasks(recoded)
-    fitted: Any = result.worker_summary
-    parameters = {name: np.empty(0) for name in ComparisonWorkers.rules}
-    if len(fitted_worker):
-        parameters = {name: np.where(is_known, getattr(fitted, name)[fitted_worker], np.nan) for name in parameters}
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=replace(estimate, left=left, right=right, chance=model.posterior(recoded)),
-        worker_summary=ComparisonWorkers(**parameters),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-    )
+    others = replace(estimate, left=left, right=right, chance=model.posterior(recoded))
+    workers = result.worker_summary.select(fitted_worker, is_known)
+    return result.for_votes(votes, others, workers, extra=result.extra)

@@ -5,22 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.kind import Kind
-from ..hooks import PackageHooks
-from .answers import ComparisonCoder, accepts, detect_columns, fill_columns
+from ..hooks import DecidedHooks
+from .answers import ComparisonCoder, accepts, comparison_votes, detect_columns, fill_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ...core.estimate import Estimate, WorkerSummary
-    from ...core.model import Model
     from ...core.result import Result
     from ...core.votes import Votes
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class ComparisonHooks(PackageHooks):
+class ComparisonHooks(DecidedHooks):
     """Hooks of comparisons."""
 
     display_name = "comparisons"
@@ -29,6 +26,11 @@ class ComparisonHooks(PackageHooks):
         from .estimate import ComparisonEstimate, ComparisonWorkers
 
         return ComparisonEstimate, ComparisonWorkers
+
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        from .fitting import from_table
+
+        return from_table(table)
 
     def result_html(self, result: Result) -> str:
         from ...plots.orders import html
@@ -40,25 +42,10 @@ class ComparisonHooks(PackageHooks):
 
         return OrderPlots(result)
 
-    def model(self, result: Result) -> Model[Any] | None:
-        from .fitting import model_of
-
-        return model_of(result)
-
     def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
         from .scoring import worker_rows
 
         return worker_rows(result, limit)
-
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from .workers import study_comparisons
-
-        return self.call(study_comparisons, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from .workers import flag_comparisons
-
-        return flag_comparisons(votes, result)
 
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import comparison_page
@@ -74,6 +61,7 @@ class ComparisonHooks(PackageHooks):
 KIND = Kind(
     name="comparisons",
     hooks=ComparisonHooks(),
+    constructor=comparison_votes,
     columns={"left": "left", "right": "right", "winner": "winner"},
     coder=ComparisonCoder,
     default="tournament",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +24,13 @@ class NumberEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "numbers"
-    rules: ClassVar[Rules] = {
-        "value": ("nk", "f", "finite"),
-        "variance": ("nk", "f", "any"),
-        "low": ("nk", "f", "any"),
-        "high": ("nk", "f", "any"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("value", "variance", "low", "high")
     vocabulary: ClassVar[str | None] = "parts"
 
-    value: F8
-    variance: F8
-    low: F8
-    high: F8
+    value: Annotated[F8, Axes("nk", "finite")]
+    variance: Annotated[F8, Axes("nk")]
+    low: Annotated[F8, Axes("nk")]
+    high: Annotated[F8, Axes("nk")]
     parts: pl.Series
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> NumberEstimate:  # noqa: ARG003
-        """Restore the estimate from the arrays of a run folder."""
-        assert names is not None
-        return cls(**{name: arrays[name] for name in cls.rules}, parts=names)
-
-    def __len__(self) -> int:
-        return len(self.value)
 
     @property
     def mean(self) -> F8:
@@ -63,7 +43,7 @@ class NumberEstimate(Estimate):
         sd = np.sqrt(self.variance)
         return sd[:, 0] if sd.shape[1] == 1 else sd
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns value, low, high, sd (suffixed with the part where there are several) and n_labels."""
         columns: dict[str, Any] = {}
         for j, part in enumerate(self.parts.to_list()):
@@ -108,25 +88,13 @@ class NumberWorkers(WorkerSummary):
         parts: Names of the parts of an answer.
     """
 
-    rules: ClassVar[Rules] = {
-        "bias": ("mk", "f", "finite"),
-        "spread": ("mk", "f", "amounts"),
-        "slope": ("mk", "f", "finite"),
-        "weight": ("mk", "f", "finite"),  # negative: the worker uses the scale upside down
-    }
-    needed: ClassVar[tuple[str, ...]] = ("bias", "spread", "slope", "weight")
+    vocabulary: ClassVar[str | None] = "parts"
 
-    bias: F8
-    spread: F8
-    slope: F8
-    weight: F8
+    bias: Annotated[F8, Axes("mk", "finite")]
+    spread: Annotated[F8, Axes("mk", "amounts")]
+    slope: Annotated[F8, Axes("mk", "finite")]
+    weight: Annotated[F8, Axes("mk", "finite")]  # negative: the worker uses the scale upside down
     parts: pl.Series
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> NumberWorkers:  # noqa: ARG003
-        """Restore the worker summary from the arrays of a run folder."""
-        assert names is not None
-        return cls(**{name: arrays[name] for name in cls.rules}, parts=names)
 
     def table(self) -> dict[str, Any]:
         """Return the columns bias, spread, slope and weight (suffixed with the part where there are several)."""

@@ -5,32 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError
+from ...core.estimate import F8, I8
 from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Share
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
-from ...core.vocabulary import lookup, quote
+from ...core.vocabulary import quote
 from ...core.votes import Votes
-from ..classes.methods.infer import Policy, refuse_strangers
 from .answers import Numbers, detect_columns, number_votes
 from .estimate import NumberEstimate, NumberWorkers
 from .maths.apply import apply, row_loglik, without_own
 from .maths.intervals import LEAST_GOLD, Rescaled, gaussian_interval, gold_scale, interval
 from .maths.rows import Linear, NumberFit, NumberRows
-
-F8 = npt.NDArray[np.float64]
 
 
 def number_truth(truth: Any, parts: tuple[str, ...]) -> pl.DataFrame:
@@ -160,6 +155,9 @@ class PartFit:
 class NumberAggregator(Method):
     """Base class of the methods for numbers.
 
+    `fit` takes votes or a table task, worker, value. Gold is a mapping or a table task, value. Ten or more gold values
+    also calibrate the width of the intervals; `extra["gold_check"]` reports the measured coverage.
+
     Args:
         level: Nominal coverage of the intervals.
     """
@@ -167,48 +165,35 @@ class NumberAggregator(Method):
     takes: ClassVar[str] = "numbers"
     level: Share = 0.9
 
-    def fit(
-        self,
-        votes: Votes[Numbers] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,
-        callback: Callback | None = None,  # noqa: ARG002
-    ) -> Result:
-        """Estimate the values with intervals and the quality of the workers from votes.
-
-        Args:
-            votes: Votes of numbers, or a table task, worker, value.
-            gold: Known values of some tasks: a mapping or a table task, value. They are held fixed and inform the
-                worker estimates. Ten or more also calibrate the width of the intervals; `extra["gold_check"]` reports
-                the measured coverage.
-            prior: Not supported.
-            n_shards: Number of shards that methods with the capability `shard` split the rows into.
-            callback: Ignored.
-
-        Returns:
-            The result.
-
-        Raises:
-            ParameterError: `prior` is given.
-            DataError: The votes or the gold cannot be used.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_numbers(votes)
-        gold_values = number_gold(gold, votes)
-        golds = [None if gold_values is None else gold_values[:, j] for j in range(len(votes.answers.parts))]
-        part_fits = [
-            self._part(rows, part_gold, n_shards) for rows, part_gold in zip(rows_of(votes), golds, strict=True)
+    def fit_votes(self, votes: Votes[Numbers], gold: Any, options: FitOptions) -> FitOutput:
+        """Fit each part of the answers."""
+        known = number_gold(gold, votes)
+        parts = [
+            self._part(rows, None if known is None else known[:, j], options.n_shards)
+            for j, rows in enumerate(rows_of(votes))
         ]
-        fits = [part.fit for part in part_fits]
-        self.warn_unless_settled(all(fit.converged for fit in fits), max(fit.n_iter for fit in fits))
-        result = self._result(votes, part_fits, gold_values)
-        if gold_values is None:
-            return result
-        return replace(
-            result, extra={**result.extra, "gold_check": self._check(votes, gold_values, part_fits, n_shards)}
+        fits = [part.fit for part in parts]
+        names = pl.Series("part", list(votes.answers.parts))
+
+        def stack(name: str) -> F8:
+            return np.stack([getattr(fit, name) for fit in fits], axis=1)
+
+        check = {} if known is None else {"gold_check": self._check(votes, known, parts, options.n_shards)}
+        return FitOutput(
+            estimate=NumberEstimate(
+                value=stack("mean"),
+                variance=stack("variance"),
+                low=np.stack([part.low for part in parts], axis=1),
+                high=np.stack([part.high for part in parts], axis=1),
+                parts=names,
+            ),
+            worker_summary=NumberWorkers(stack("bias"), stack("spread"), stack("slope"), stack("weight"), names),
+            gold=None if known is None else np.asarray(~np.isnan(known).any(axis=1)),
+            trace=fits[0].trace,
+            stage=np.asarray(fits[0].extra.get("stage", ()), dtype=np.int64),
+            n_iter=max(fit.n_iter for fit in fits),
+            converged=all(fit.converged for fit in fits),
+            extra={**pack(fits), **check},
         )
 
     @abstractmethod
@@ -254,38 +239,6 @@ class NumberAggregator(Method):
         factors = {"factor": [scale.factor for scale in scales], "shared": [scale.shared for scale in scales]}
         return {"n": int(checked.sum()), "held": covered, "before": before, **coverage, **factors}
 
-    def _result(self, votes: Votes[Numbers], part_fits: Sequence[PartFit], gold_values: F8 | None) -> Result:
-        fits = [part.fit for part in part_fits]
-        parts = pl.Series("part", list(votes.answers.parts))
-
-        def stack(name: str) -> F8:
-            return np.stack([getattr(fit, name) for fit in fits], axis=1)
-
-        first = fits[0]
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=NumberEstimate(
-                value=stack("mean"),
-                variance=stack("variance"),
-                low=np.stack([part.low for part in part_fits], axis=1),
-                high=np.stack([part.high for part in part_fits], axis=1),
-                parts=parts,
-            ),
-            worker_summary=NumberWorkers(stack("bias"), stack("spread"), stack("slope"), stack("weight"), parts),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None if gold_values is None else np.asarray(~np.isnan(gold_values).any(axis=1)),
-            trace=first.trace,
-            stage=np.asarray(first.extra.get("stage", np.zeros(len(first.trace))), dtype=np.int64),
-            n_iter=max(fit.n_iter for fit in fits),
-            converged=all(fit.converged for fit in fits),
-            extra=pack(fits),
-            versions=versions(),
-        )
-
 
 def rows_of(votes: Votes[Numbers]) -> list[NumberRows]:
     """Return the rows of each part of the answers."""
@@ -298,29 +251,17 @@ def rows_of(votes: Votes[Numbers]) -> list[NumberRows]:
     ]
 
 
-def as_numbers(votes: Any) -> Votes[Numbers]:
-    """Return votes of numbers unchanged; convert a table task, worker, value; raise DataError for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Numbers):
-            return votes
-        raise DataError(
-            f"numbers are needed, got {votes.kind.display_name}; read the file with kind='numbers' (--kind numbers), "
-            "or use a method for these"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.numbers.number_votes(task, worker, value)")
-    frame = to_polars(votes)
-    columns = dict(detect_columns(frame.columns) or {})
+def from_table(table: pl.DataFrame) -> Votes[Numbers]:
+    """Convert a table task, worker, value (or value_<part>) to votes."""
+    columns = dict(detect_columns(table.columns) or {})
     roles = ("task", "worker", *(columns or {"value": "value"}))
-    picked, _ = pick(frame, columns, "the frame", (), roles)
+    picked, _ = pick(table, columns, "the frame", (), roles)
     parts = {name: picked.pop(name) for name in roles[2:]}
     if list(parts) == ["value"]:
         return number_votes(picked.pop("task"), picked.pop("worker"), parts["value"], **picked)
-    table = np.stack([series.cast(pl.Float64).to_numpy() for series in parts.values()], axis=1)
+    values = np.stack([series.cast(pl.Float64).to_numpy() for series in parts.values()], axis=1)
     names = [name.removeprefix("value_") for name in parts]
-    return number_votes(picked.pop("task"), picked.pop("worker"), table, parts=names, **picked)
+    return number_votes(picked.pop("task"), picked.pop("worker"), values, parts=names, **picked)
 
 
 # ----------------------------------------------------------------
@@ -359,13 +300,12 @@ def model_of(result: Result) -> NumberModel:
     return NumberModel(tuple(unpack(result.extra, len(result.estimate.parts), len(result.workers))))
 
 
-def infer(result: Result, votes: Votes[Numbers], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Numbers], unknown_workers: UnknownWorkers) -> Result:
     """Estimate other tasks from answers of the same workers, without fitting again."""
     assert isinstance(result.estimate, NumberEstimate)
     if list(votes.answers.parts) != result.estimate.parts.to_list():
         raise DataError(f"{result.method} was not fitted on the parts {quote(votes.answers.names)}; fit again")
-    codes, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = result.model
     assert isinstance(model, NumberModel)
     index, has_unknown = np.where(is_known, codes, len(result.workers)), not is_known.all()
@@ -375,22 +315,8 @@ def infer(result: Result, votes: Votes[Numbers], unknown_workers: Policy) -> Res
     )
     mean, variance = NumberModel(fits).posterior(recoded)
     low, high = gaussian_interval(mean, variance, float(result.params.get("level", 0.9)))
-    picture = replace(
-        result.worker_summary,  # type: ignore[type-var]
-        **{n: np.where(is_known[:, None], getattr(result.worker_summary, n)[codes], np.nan) for n in ("bias", "slope")},
-        **{n: np.where(is_known[:, None], getattr(result.worker_summary, n)[codes], 0.0) for n in ("spread", "weight")},
-    )
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=NumberEstimate(mean, variance, low, high, result.estimate.parts),
-        worker_summary=picture,
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-        extra={},
-    )
+    workers = result.worker_summary.select(codes, is_known, spread=0.0, weight=0.0)
+    return result.for_votes(votes, NumberEstimate(mean, variance, low, high, result.estimate.parts), workers)
 
 
 def _with_placeholder(workers: pl.Series, has_unknown: bool) -> pl.Series:
@@ -398,7 +324,7 @@ def _with_placeholder(workers: pl.Series, has_unknown: bool) -> pl.Series:
     return pl.concat([workers.cast(pl.String), pl.Series([""], dtype=pl.String)]) if has_unknown else workers
 
 
-def _with_average(fit: NumberFit, labels: npt.NDArray[np.int64]) -> NumberFit:
+def _with_average(fit: NumberFit, labels: I8) -> NumberFit:
     """Add a worker with the average parameters, weighted by numbers of answers."""
     n = len(labels)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ...core.kind import Kind
-from ..hooks import CommonHooks
-from .answers import NAMES, PART, NumberCoder, accepts, detect_columns, explain_detection
+from ..hooks import PackageHooks
+from .answers import NAMES, PART, NumberCoder, accepts, detect_columns, explain_detection, number_votes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,18 +16,15 @@ if TYPE_CHECKING:
 
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
-    from ...core.model import Model
     from ...core.result import Result
     from ...core.votes import Votes
     from ...evaluation.guarantee.verdicts import Verdicts
     from ...evaluation.scores import Table
     from ...evaluation.statement import Statement
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class NumberHooks(CommonHooks):
+class NumberHooks(PackageHooks):
     """Hooks of numbers."""
 
     display_name = "numbers"
@@ -36,6 +33,11 @@ class NumberHooks(CommonHooks):
         from .estimate import NumberEstimate, NumberWorkers
 
         return NumberEstimate, NumberWorkers
+
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        from .fitting import from_table
+
+        return from_table(table)
 
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
         from .scoring import describe_numbers
@@ -51,21 +53,6 @@ class NumberHooks(CommonHooks):
         from ...plots.numbers import NumberPlots
 
         return NumberPlots(result)
-
-    def model(self, result: Result) -> Model[Any] | None:
-        from .fitting import model_of
-
-        return model_of(result)
-
-    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
-        from .fitting import infer
-
-        return infer(result, votes, unknown_workers)
-
-    def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
-        from .scoring import evaluate
-
-        return self.call(evaluate, result, truth, **options)
 
     def compare(self, votes: Votes[Any], methods: Sequence[str] | None = None, **options: Any) -> Any:
         from .scoring import compare
@@ -97,16 +84,6 @@ class NumberHooks(CommonHooks):
 
         return inspect_numbers(facts, limit)
 
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from .workers import study_numbers
-
-        return self.call(study_numbers, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from .workers import flag_numbers
-
-        return flag_numbers(votes, result)
-
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import number_page
 
@@ -131,6 +108,7 @@ class NumberHooks(CommonHooks):
 KIND = Kind(
     name="numbers",
     hooks=NumberHooks(),
+    constructor=number_votes,
     columns={"value": NAMES},
     coder=NumberCoder,
     default="combined",

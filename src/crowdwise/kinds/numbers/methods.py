@@ -7,19 +7,10 @@ from typing import Annotated, ClassVar
 
 from ...core.params import Between, Count, NonNegative, Positive
 from .fitting import NumberAggregator
-from .maths.gaussian import gaussian as _gaussian
-from .maths.gaussian import gaussian_plain
-from .maths.gaussian import student as _student
-from .maths.iterative import bayesian_iterative as _bayesian_iterative
-from .maths.iterative import combined as _combined
+from .maths.gaussian import gaussian, gaussian_plain, student
+from .maths.iterative import bayesian_iterative, combined
 from .maths.rows import F8, NumberFit, NumberRows
-from .maths.simple import biased_mean as _biased_mean
-from .maths.simple import catd as _catd
-from .maths.simple import crh as _crh
-from .maths.simple import mean as _mean
-from .maths.simple import median as _median
-from .maths.simple import spectral_regression as _spectral_regression
-from .maths.simple import trimmed_mean as _trimmed_mean
+from .maths.simple import biased_mean, catd, crh, mean, median, spectral_regression, trimmed_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +33,7 @@ class BayesianIterative(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _bayesian_iterative(rows, gold, max_iter=self.max_iter)
+        return bayesian_iterative(rows, gold, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +58,7 @@ class BiasedMean(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _biased_mean(rows, gold, max_iter=self.max_iter, tol=self.tol)
+        return biased_mean(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +83,7 @@ class CATD(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _catd(rows, gold, max_iter=self.max_iter, tol=self.tol)
+        return catd(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +107,7 @@ class Combined(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:
         """Fit the method to one part of the answers."""
-        return _combined(rows, gold, max_iter=self.max_iter, shards=n_shards)
+        return combined(rows, gold, max_iter=self.max_iter, shards=n_shards)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +132,7 @@ class CRH(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _crh(rows, gold, max_iter=self.max_iter, tol=self.tol)
+        return crh(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +170,7 @@ class Gaussian(NumberAggregator):
         if self.plain:
             return gaussian_plain(rows, gold, max_iter=self.max_iter, tol=self.tol)
         limits = {"strength": self.strength, "cap": self.cap, "tol": self.tol}
-        return _gaussian(rows, gold, slope=self.slope, shards=n_shards, max_iter=self.max_iter, **limits)
+        return gaussian(rows, gold, slope=self.slope, shards=n_shards, max_iter=self.max_iter, **limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +187,7 @@ class Mean(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _mean(rows, gold)
+        return mean(rows, gold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +204,7 @@ class Median(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _median(rows, gold)
+        return median(rows, gold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +229,7 @@ class SpectralRegression(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _spectral_regression(rows, gold, max_iter=self.max_iter, tol=self.tol)
+        return spectral_regression(rows, gold, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +258,7 @@ class Student(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _student(rows, gold, df=self.df, strength=self.strength, max_iter=self.max_iter, tol=self.tol)
+        return student(rows, gold, df=self.df, strength=self.strength, max_iter=self.max_iter, tol=self.tol)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,4 +279,4 @@ class TrimmedMean(NumberAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None, n_shards: int) -> NumberFit:  # noqa: ARG002
         """Fit the method to one part of the answers."""
-        return _trimmed_mean(rows, gold, share=self.share)
+        return trimmed_mean(rows, gold, share=self.share)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from ...core.card import Card, card
+from functools import partial
 
+from ...core.card import Card, kind_card
+
+card = partial(kind_card, "ordered", takes="classes")
 METHODS: dict[str, Card] = dict(
     [
         card(
             "ordinal_committee",
-            "ordered.methods:OrdinalCommittee",
-            "ordered",
+            "OrdinalCommittee",
             "average of six dissimilar methods, three of which use the order",
             "Stone 1961, doi:10.1214/aoms/1177704873",
             needs="order",
@@ -17,8 +19,7 @@ METHODS: dict[str, Card] = dict(
         ),
         card(
             "ordinal_types",
-            "ordered.methods:OrdinalTypes",
-            "ordered",
+            "OrdinalTypes",
             "a bias and a scale of each worker on the ordinal scale",
             "Samejima 1969, Psychometrika Monograph 17",
             needs="order",
@@ -26,8 +27,7 @@ METHODS: dict[str, Card] = dict(
         ),
         card(
             "ordinal_prior",
-            "ordered.methods:OrdinalPrior",
-            "ordered",
+            "OrdinalPrior",
             "confusion matrices shrunk to the worker's ordinal model",
             "Minka 2000, Estimating a Dirichlet distribution",
             needs="order",
@@ -35,8 +35,7 @@ METHODS: dict[str, Card] = dict(
         ),
         card(
             "ordinal_split",
-            "ordered.methods:OrdinalSplit",
-            "ordered",
+            "OrdinalSplit",
             "one binary problem per threshold between classes",
             "Raykar et al. 2010, jmlr v11/raykar10a",
             needs="order",

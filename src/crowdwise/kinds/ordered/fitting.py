@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.estimate import F8, I8
 from ...core.params import Count, NonNegative
 from ...em.kernels import Stats, Workspace
 from ...em.passes import Passes, run
-from ...em.sources import Known
+from ...em.sources import GoldCodes
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
-from ..classes.methods.base import Aggregator, PartitionedAggregator, Run
+from ..classes.methods.base import Aggregator, PartitionedAggregator, SolveOptions
 from ..classes.methods.confusion.base import ConfusionFit, ConfusionModel, Matrices, in_rounds
-from ..classes.methods.gold import Gold
+from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import (
     FitState,
     PartitionedVotes,
@@ -29,7 +29,6 @@ from ..classes.methods.partitioned import (
 )
 from .maths import WorkerTypes, refine
 
-F8 = npt.NDArray[np.float64]
 # EM passes per round. The objective never decreases within a round.
 PASSES = 5
 # Rounds in which types and strengths are updated; later ones would only oscillate between neighbouring types.
@@ -40,13 +39,15 @@ LEARNING = 40
 class OrderedAggregator(Aggregator):
     """Base class of methods that work on levels of the classes, 0 the lowest."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Convert classes to levels, run `solve_levels`, and convert the solution to class codes."""
         order = annotations.answers.order
         assert order is not None
         to_levels = LevelCodes(np.asarray(order))
         votes, gold_levels = to_levels(annotations, None if gold is None else gold.label)
-        solution = self.solve_levels(votes, None if gold_levels is None else Gold(gold_levels, votes.n_classes), run)
+        solution = self.solve_levels(
+            votes, None if gold_levels is None else GoldLabels(gold_levels, votes.n_classes), run
+        )
         level = to_levels.level
         return replace(
             _to_class_codes(solution, level),
@@ -55,7 +56,7 @@ class OrderedAggregator(Aggregator):
         )
 
     @abstractmethod
-    def solve_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Solve annotations whose codes are levels."""
 
 
@@ -63,14 +64,14 @@ class OrderedAggregator(Aggregator):
 class LevelCodes:
     """Recode classes as levels, 0 the lowest. `order` lists the class codes from the lowest to the highest."""
 
-    order: npt.NDArray[np.int64]
+    order: I8
 
     @property
-    def level(self) -> npt.NDArray[np.int64]:
+    def level(self) -> I8:
         """Level of each class code."""
         return np.argsort(self.order)
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:
         """Recode the labels and the gold of a part."""
         level, k = self.level, part.n_classes
         answers = Classes(level[part.label].astype(np.int32), part.classes.gather(self.order))
@@ -84,7 +85,7 @@ class ClassCodePredictor:
     """A predictor of levels whose posteriors are reordered to class codes."""
 
     predictor: Predictor
-    level: npt.NDArray[np.int64]
+    level: I8
 
     def __call__(self, space: Workspace) -> PartPosterior:
         """Posterior of the tasks of a part."""
@@ -100,7 +101,7 @@ def _label_counts(space: Workspace) -> F8:
 S = TypeVar("S", Solution, FitState)
 
 
-def _to_class_codes(solution: S, level: npt.NDArray[np.int64]) -> S:
+def _to_class_codes(solution: S, level: I8) -> S:
     """Reorder the class-indexed parts of a solution from levels to class codes."""
 
     def table(values: Any) -> Any:
@@ -130,7 +131,7 @@ class RoundsAggregator(PartitionedAggregator):
     tol: NonNegative = 1e-3
     prior_class: NonNegative = 1.0
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, run_: SolveOptions) -> FitState:
         """Convert classes to levels, fit, and convert the fit to class codes."""
         assert votes.order is not None
         to_levels = LevelCodes(np.asarray(votes.order))
@@ -142,7 +143,7 @@ class RoundsAggregator(PartitionedAggregator):
             to_levels.level,
         )
 
-    def _learn_levels(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def _learn_levels(self, votes: PartitionedVotes, run_: SolveOptions) -> FitState:
         """Fit on levels, starting from the shares of the votes."""
         k = votes.n_classes
         types = WorkerTypes.start(k, votes.sum(_label_counts, np.add))

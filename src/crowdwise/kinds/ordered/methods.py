@@ -6,24 +6,23 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import ParameterError
+from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Above, MethodName, MethodNames, NonNegative
 from ...em.kernels import Stats, Workspace, stats_of
 from ...stats.dirichlet import best_strength
 from ..classes.annotations import Annotations
 from ..classes.answers import Classes
-from ..classes.methods.base import Aggregator, Run
+from ..classes.methods.base import Aggregator, SolveOptions
 from ..classes.methods.confusion.base import ConfusionFit, ConfusionModel, Params
-from ..classes.methods.gold import Gold
+from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import FitState, Solution
 from .fitting import OrderedAggregator, RoundsAggregator
 from .maths import WorkerTypes
 
-F8 = npt.NDArray[np.float64]
 ABOVE = pl.Series("label", ["no", "yes"])
 
 
@@ -55,7 +54,7 @@ class OrdinalSplit(OrderedAggregator):
         if base.takes != "classes" or {"gold", "order"} & base.needs:
             raise ParameterError(f"by must be a method for classes that needs neither gold nor an order, got {self.by}")
 
-    def solve_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Fit each threshold and combine the posteriors."""
         k = annotations.n_classes
         above = np.ones((annotations.n_tasks, k + 1))
@@ -74,13 +73,13 @@ class OrdinalSplit(OrderedAggregator):
         confusion, counts = confusions(annotations, posterior)
         return Solution(posterior, mass, confusion, counts, n_iter=passes, converged=converged)
 
-    def _step(self, annotations: Annotations, gold: Gold | None, run: Run, step: int) -> Solution:
+    def _step(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions, step: int) -> Solution:
         yes = (annotations.label >= step).astype(np.int32)
         binary = replace(annotations, answers=Classes(yes, ABOVE))
         binary_gold = None
         if gold is not None:
             labels = np.where(gold.label < gold.n_classes, (gold.label >= step).astype(np.int32), 2)
-            binary_gold = Gold(labels.astype(np.int32), 2)
+            binary_gold = GoldLabels(labels.astype(np.int32), 2)
         base: Aggregator = method(self.by, seed=self.seed)
         return base.fit_solution(binary, binary_gold, replace(run, prior=None, callback=None))
 
@@ -131,7 +130,7 @@ class OrdinalCommittee(OrderedAggregator):
     calibrates: ClassVar[bool] = True
     members: MethodNames = MEMBERS
 
-    def solve_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve_levels(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         """Fit all members and average their posteriors."""
         k = annotations.n_classes
         ordered = replace(

@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-from ...core.card import Card, card
+from functools import partial
 
+from ...core.card import Card, kind_card
+
+card = partial(kind_card, "outlines")
 METHODS: dict[str, Card] = dict(
     [
         card(
             "outline_vote",
-            "outlines.methods:OutlineVote",
-            "outlines",
+            "OutlineVote",
             "pixel vote weighted by each worker's overlap over all images",
             "folklore",
             can="infer",
-            takes="outlines",
         ),
-        card(
-            "pixel_vote",
-            "outlines.methods:PixelVote",
-            "outlines",
-            "majority vote on every pixel",
-            "folklore",
-            can="infer",
-            takes="outlines",
-        ),
+        card("pixel_vote", "PixelVote", "majority vote on every pixel", "folklore", can="infer"),
         card(
             "staple",
-            "outlines.methods:Staple",
-            "outlines",
+            "Staple",
             "EM on pixels with a sensitivity and a specificity per worker",
             "Warfield et al. 2004, doi:10.1109/TMI.2004.828354",
             can="infer",
-            takes="outlines",
         ),
         card(
             "pixel_rasa",
-            "outlines.methods:PixelRasa",
-            "outlines",
+            "PixelRasa",
             "pixel vote weighted by each worker's overlap with it",
             "Li 2019, RASA, for masks",
             can="infer",
-            takes="outlines",
         ),
     ]
 )

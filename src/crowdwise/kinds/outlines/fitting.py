@@ -11,48 +11,31 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
-from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.estimate import F8, I8
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count
-from ...core.result import Result, versions
-from ...core.truth import place_gold, truth_table
-from ...core.vocabulary import lookup
+from ...core.result import Result, UnknownWorkers
+from ...core.truth import answers_truth, place_answers
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
 from ..boxes.maths import iou
-from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import OutlineCoder, Outlines, detect_columns, outline_votes
+from .answers import OutlineCoder, Outlines
 from .estimate import OutlineEstimate, OutlineWorkers
 from .maths import Mask, fill_even_odd, grid, iou_with_others, overlap, patterns, trace
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Key of the worker weights among the extra arrays of a result.
 WORKER_WEIGHT = "worker_weight"
 
 
 def outline_truth(truth: Any) -> tuple[pl.Series, Outlines]:
     """Return the tasks of a truth, given as a mapping or a table, and their outlines."""
-    if isinstance(truth, dict):
-        texts = OutlineCoder({"outlines": list(truth.values())}).texts
-        truth = pl.DataFrame({"task": pl.Series(list(truth)), "outlines": texts})
-    table = truth_table(truth, ("outlines",), aliases=("label",))
-    try:
-        return table["task"], OutlineCoder({"outlines": table["outlines"]}).finish()
-    except DataError as error:
-        raise DataError(f"the truth: {error}") from None
+    return answers_truth(truth, "outlines", OutlineCoder)
 
 
-def gold_answers(votes: Votes[Outlines], gold: Any) -> tuple[npt.NDArray[np.int64], Outlines]:
+def gold_answers(votes: Votes[Outlines], gold: Any) -> tuple[I8, Outlines]:
     """Return the codes of the gold tasks and their outlines."""
-    names, outlines = outline_truth(gold)
-    task, is_gold = place_gold(names.to_frame("task"), votes.tasks)
-    rows = np.flatnonzero(is_gold)
-    return task[rows].astype(np.int64), outlines.take(rows)
+    return place_answers(*outline_truth(gold), votes.tasks)
 
 
 # ----------------------------------------------------------------
@@ -72,6 +55,9 @@ class MaskEstimate:
 class OutlineAggregator(Method):
     """Base class of the methods for outlines.
 
+    `fit` takes votes or a table task, worker, outlines. Gold is a mapping or a table task, outlines; gold outlines are
+    held fixed, and workers are scored against them. Calibration estimates on gold how many images are correct.
+
     The drawn area of each image is divided into pixels. The pixels that the method estimates as inside are traced as
     outlines.
 
@@ -82,46 +68,17 @@ class OutlineAggregator(Method):
     takes: ClassVar[str] = "outlines"
     pixels: Count = 40_000
 
-    def fit(
-        self,
-        votes: Votes[Outlines] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the outlines of each image and the quality of the workers.
-
-        Args:
-            votes: Votes, or a table with the columns task, worker, outlines.
-            gold: Known outlines of some images, as a mapping or a table with the columns task, outlines. They are held
-                fixed, and workers are scored against them.
-            prior: Not supported by methods for outlines.
-            n_shards: Ignored.
-            callback: Ignored.
-            calibrate: Whether to estimate on gold how many images are correct. None: only the default method does.
-
-        Returns:
-            The result, with an `OutlineEstimate` and an `OutlineWorkers`.
-
-        Raises:
-            DataError: If the votes are not outlines.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_outlines(votes)
+    def fit_votes(self, votes: Votes[Outlines], gold: Any, options: FitOptions) -> FitOutput:  # noqa: ARG002
+        """Weight the workers, then fit all images."""
         gold_shapes: dict[int, list[F8]] = {}
         if gold is not None:
             tasks, outlines = gold_answers(votes, gold)
             gold_shapes = {int(task): outlines.of_row(i) for i, task in enumerate(tasks.tolist())}
-        result = self.solve(votes, self.worker_weights(votes, gold_shapes), gold_shapes if gold is not None else None)
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
+        return self.solve(votes, self.worker_weights(votes, gold_shapes), None if gold is None else gold_shapes)
 
     def solve(
         self, votes: Votes[Outlines], worker_weights: F8 | None, gold_shapes: dict[int, list[F8]] | None = None
-    ) -> Result:
+    ) -> FitOutput:
         """Fit all images, given the weight of each worker (None: equal weights)."""
         scores = _WorkerScores(votes.n_workers)
         outlines: list[list[F8]] = []
@@ -132,13 +89,18 @@ class OutlineAggregator(Method):
         for task in range(votes.n_tasks):
             shapes, agreement[task] = self._fit_image(votes, weight, task, (gold_shapes or {}).get(task), scores)
             outlines.append(shapes)
-        return self._result(
-            votes,
-            outlines,
-            agreement,
-            scores,
-            gold_shapes,
-            {} if worker_weights is None else {WORKER_WEIGHT: worker_weights},
+        flat = [points for shapes in outlines for points in shapes]
+        is_gold = None if gold_shapes is None else np.isin(np.arange(votes.n_tasks), list(gold_shapes))
+        return FitOutput(
+            estimate=OutlineEstimate(
+                n_outlines=np.array([len(shapes) for shapes in outlines], dtype=np.int64),
+                length=np.array([len(points) for points in flat], dtype=np.int64),
+                point=np.concatenate(flat) if flat else np.empty((0, 2)),
+                agreement=agreement,
+            ),
+            worker_summary=scores.worker_summary(),
+            gold=is_gold,
+            extra={} if worker_weights is None else {WORKER_WEIGHT: worker_weights},
         )
 
     def worker_weights(self, votes: Votes[Outlines], gold_shapes: dict[int, list[F8]]) -> F8 | None:  # noqa: ARG002
@@ -172,39 +134,6 @@ class OutlineAggregator(Method):
         shapes = truth if truth is not None else trace(inside.reshape(len(y), len(x)), x, y)
         return shapes, float(np.mean([overlap(mask, inside) for mask in masks]))
 
-    def _result(
-        self,
-        votes: Votes[Outlines],
-        outlines: list[list[F8]],
-        agreement: F8,
-        scores: _WorkerScores,
-        gold_shapes: dict[int, Any] | None,
-        extra: dict[str, Any],
-    ) -> Result:
-        flat = [points for shapes in outlines for points in shapes]
-        gold = None
-        if gold_shapes is not None:
-            gold = np.zeros(votes.n_tasks, dtype=bool)
-            gold[list(gold_shapes)] = True
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=OutlineEstimate(
-                n_outlines=np.array([len(shapes) for shapes in outlines], dtype=np.int64),
-                length=np.array([len(points) for points in flat], dtype=np.int64),
-                point=np.concatenate(flat) if flat else np.empty((0, 2)),
-                agreement=agreement,
-            ),
-            worker_summary=scores.worker_summary(),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=gold,
-            extra=extra,
-            versions=versions(),
-        )
-
 
 class _WorkerScores:
     """Scores of each worker, collected image by image."""
@@ -237,41 +166,18 @@ def estimated_answers(votes: Votes[Outlines], result: Result) -> Outlines:  # no
     return _estimate(result).answers
 
 
-def infer(result: Result, votes: Votes[Outlines], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Outlines], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the outlines of new images by the method and the worker weights of a result.
 
     Unknown workers get the mean weight.
     """
-    votes = as_outlines(votes)
-    old, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    old, is_known = result.worker_codes(votes.workers, unknown_workers)
     method: OutlineAggregator = registry.method(result.method, **result.params)
     weights = result.extra.get(WORKER_WEIGHT)
     if weights is not None:
         weights = np.where(is_known, np.asarray(weights)[old], np.mean(weights))
-    fit = method.solve(votes, weights)
-    parts = {name: np.where(is_known, values[old], np.nan) for name, values in result.worker_summary.arrays().items()}
-    return replace(fit, worker_summary=OutlineWorkers(**parts))
-
-
-def as_outlines(votes: Any) -> Votes[Outlines]:
-    """Return votes of outlines; a table with the columns task, worker, outlines is converted.
-
-    Raises:
-        DataError: If the votes are of another kind or not votes at all.
-    """
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Outlines):
-            return votes
-        raise DataError(
-            f"outlines are needed, got {votes.kind.display_name}; read the file with kind='outlines' "
-            "(--kind outlines), or use a method for them"
-        )
-    if isinstance(votes, str | np.ndarray | list | tuple) or not hasattr(votes, "__len__"):
-        raise DataError("votes are needed; columns go through cw.outlines.outline_votes(task, worker, outlines)")
-    frame = to_polars(votes)
-    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), ("task", "worker", "outlines"))
-    return outline_votes(picked.pop("task"), picked.pop("worker"), picked.pop("outlines"), **picked)
+    output = method.solve(votes, weights)
+    return method.result(votes, replace(output, worker_summary=result.worker_summary.select(old, is_known)))
 
 
 # ----------------------------------------------------------------

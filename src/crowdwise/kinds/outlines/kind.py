@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ...core.kind import Kind
-from ..hooks import PackageHooks
-from .answers import NAMES, OutlineCoder, accepts, detect_columns, explain_detection
+from ..hooks import StudiedByDistanceHooks
+from .answers import NAMES, OutlineCoder, accepts, detect_columns, explain_detection, outline_votes
 
 if TYPE_CHECKING:
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class OutlineHooks(PackageHooks):
+class OutlineHooks(StudiedByDistanceHooks):
     """Hooks of outlines."""
 
     display_name = "outlines"
@@ -39,16 +37,6 @@ class OutlineHooks(PackageHooks):
 
         return worker_rows(result, limit)
 
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from ...workers.distance_based import study_by_distance
-
-        return self.call(study_by_distance, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from ...workers.distance_based import flags_by_distance
-
-        return flags_by_distance(votes, result)
-
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import outline_page
 
@@ -58,6 +46,7 @@ class OutlineHooks(PackageHooks):
 KIND = Kind(
     name="outlines",
     hooks=OutlineHooks(),
+    constructor=outline_votes,
     columns={"outlines": NAMES},
     coder=OutlineCoder,
     default="outline_vote",

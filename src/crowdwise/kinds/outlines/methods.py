@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...core.estimate import F8
 from ...core.params import Count, NonNegative, Positive, Share
 from ...core.votes import Votes
 from .answers import Outlines
-from .fitting import F8, MaskEstimate, OutlineAggregator, weights_by_overlap
+from .fitting import MaskEstimate, OutlineAggregator, weights_by_overlap
 from .maths import Mask, rasa, staple, vote
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,28 +20,14 @@ class ProbabilityEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "probabilities"
-    rules: ClassVar[Rules] = {"probability": ("n", "f", "skills")}
-    needed: ClassVar[tuple[str, ...]] = ("probability",)
 
-    probability: F8
+    probability: Annotated[F8, Axes("n", "skills")]
 
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ProbabilityEstimate:  # noqa: ARG003
-        """Restore the estimate from the arrays of a run folder."""
-        return cls(arrays["probability"])
-
-    def __len__(self) -> int:
-        return len(self.probability)
-
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns probability, likely (whether it is above 1/2) and n_labels."""
         return {"probability": self.probability, "likely": self.probability > 0.5, "n_labels": n_labels}
 
-    def answer_columns(self) -> tuple[str, ...]:
-        """Return the name of the answer column."""
-        return ("probability",)
-
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table task, label to fill in with 1 or 0."""
         return super().to_check(tasks, picked).rename({"probability": "label"})
 
@@ -75,24 +57,7 @@ class ProbabilityWorkers(WorkerSummary):
         weight: Weight relative to the average worker.
     """
 
-    rules: ClassVar[Rules] = {
-        "shift": ("m", "f", "finite"),
-        "gap": ("m", "f", "finite"),
-        "spread": ("m", "f", "amounts"),
-        "weight": ("m", "f", "finite"),  # negative: the answers point the other way
-    }
-    needed: ClassVar[tuple[str, ...]] = ("shift", "gap", "spread", "weight")
-
-    shift: F8
-    gap: F8
-    spread: F8
-    weight: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ProbabilityWorkers:  # noqa: ARG003
-        """Restore the worker summary from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
-
-    def table(self) -> dict[str, Any]:
-        """Return the columns shift, gap, spread and weight."""
-        return {name: getattr(self, name) for name in self.rules}
+    shift: Annotated[F8, Axes("m", "finite")]
+    gap: Annotated[F8, Axes("m", "finite")]
+    spread: Annotated[F8, Axes("m", "amounts")]
+    weight: Annotated[F8, Axes("m", "finite")]  # negative: the answers point the other way

@@ -7,30 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
-from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Between
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
-from ...core.vocabulary import lookup, quote
+from ...core.vocabulary import quote
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, two_sided, wanted
+from ...evaluation.calibration import DecisionHooks, two_sided
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
 from ..numbers.maths.rows import NumberRows
-from .answers import Probabilities, detect_columns, probability_votes
+from .answers import Probabilities
 from .estimate import ProbabilityEstimate, ProbabilityWorkers
 from .maths import CLIP, ProbabilityFit
 
-F8 = npt.NDArray[np.float64]
 # Accepted spellings of outcomes.
 YES, NO = ("1", "1.0", "true", "yes", "y"), ("0", "0.0", "false", "no", "n")
 
@@ -39,6 +34,9 @@ YES, NO = ("1", "1.0", "true", "yes", "y"), ("0", "0.0", "false", "no", "n")
 class ProbabilityAggregator(Method):
     """Base class of the methods for probabilities.
 
+    `fit` takes votes or a table task, worker, probability. Gold are known outcomes (0 or 1) of some tasks. Calibration
+    corrects the probabilities.
+
     Args:
         clip: Where log odds are used, answers are clipped to `clip` and 1 - `clip`.
     """
@@ -46,61 +44,22 @@ class ProbabilityAggregator(Method):
     takes: ClassVar[str] = "probabilities"
     clip: Annotated[float, Between(1e-6, 0.25)] = CLIP
 
-    def fit(
-        self,
-        votes: Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate how likely each task is.
-
-        Args:
-            votes: Votes of probabilities, or a table task, worker, probability.
-            gold: Known outcomes (0 or 1) of some tasks. They are held fixed.
-            prior: Not supported.
-            n_shards: Ignored.
-            callback: Ignored.
-            calibrate: Whether to correct the probabilities by gold; by default only the default method does.
-
-        Returns:
-            The result.
-
-        Raises:
-            ParameterError: `prior` is given.
-            DataError: The votes or the gold cannot be used.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_probabilities(votes)
+    def fit_votes(self, votes: Votes[Probabilities], gold: Any, options: FitOptions) -> FitOutput:  # noqa: ARG002
+        """Fit the method; gold outcomes replace the estimates of their tasks."""
         outcomes = probability_gold(gold, votes)
         rows = rows_of(votes)
         fit = self.solve(rows, outcomes)
-        self.warn_unless_settled(fit.converged, fit.n_iter)
-        probability = fit.probability
-        if outcomes is not None:
-            probability = np.where(np.isnan(outcomes), probability, outcomes)
-        result = Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
+        probability = fit.probability if outcomes is None else np.where(np.isnan(outcomes), fit.probability, outcomes)
+        return FitOutput(
             estimate=ProbabilityEstimate(probability),
             worker_summary=ProbabilityWorkers(fit.shift, fit.gap, fit.spread, fit.weight),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
             gold=None if outcomes is None else np.asarray(~np.isnan(outcomes)),
             trace=fit.trace,
             stage=np.asarray(fit.stage, dtype=np.int64),
             n_iter=fit.n_iter,
             converged=fit.converged,
             extra={"design": fit.design, "share": fit.share, **self.extra_parameters(rows, outcomes)},
-            versions=versions(),
         )
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def solve(self, rows: NumberRows, gold: F8 | None) -> ProbabilityFit:
@@ -119,21 +78,6 @@ def rows_of(votes: Votes[Probabilities]) -> NumberRows:
     """Return the rows of positive weight as arrays."""
     value = np.ascontiguousarray(votes.answers.probability)
     return NumberRows(votes.task, votes.worker, value, votes.weight, votes.n_tasks, votes.n_workers).present()
-
-
-def as_probabilities(votes: Any) -> Votes[Probabilities]:
-    """Return votes of probabilities unchanged; convert a table task, worker, probability; otherwise raise DataError."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Probabilities):
-            return votes
-        raise DataError(
-            f"probabilities are needed, got {votes.kind.display_name}; read the file with kind='probabilities' "
-            "(--kind probabilities), or use a method for these"
-        )
-    frame = to_polars(votes)
-    roles = ("task", "worker", "probability")
-    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), roles)
-    return probability_votes(picked.pop("task"), picked.pop("worker"), picked.pop("probability"), **picked)
 
 
 def outcome_table(truth: Any) -> pl.DataFrame:
@@ -168,7 +112,7 @@ def estimated_answers(votes: Votes[Probabilities], result: Result) -> Probabilit
     return Probabilities(result.estimate.probability)
 
 
-def gold_answers(votes: Votes[Probabilities], gold: Any) -> tuple[npt.NDArray[np.int64], Probabilities]:
+def gold_answers(votes: Votes[Probabilities], gold: Any) -> tuple[I8, Probabilities]:
     """Return the codes of the gold tasks and their outcomes as answers."""
     outcomes = probability_gold(gold, votes)
     assert outcomes is not None
@@ -178,9 +122,6 @@ def gold_answers(votes: Votes[Probabilities], gold: Any) -> tuple[npt.NDArray[np
 
 # ----------------------------------------------------------------
 # Decisions: a task is likely or not. A decision is right where the outcome is on the same side of 1/2.
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:
@@ -239,10 +180,9 @@ def model_of(result: Result) -> ProbabilityModel:
     return ProbabilityModel(method, ProbabilityFit(np.empty(0), **worker_fields, **facts))
 
 
-def infer(result: Result, votes: Votes[Probabilities], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Probabilities], unknown_workers: UnknownWorkers) -> Result:
     """Estimate other tasks from answers of the same workers, without fitting again."""
-    codes, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = model_of(result)
     n_answers = np.maximum(result.labels_per_worker, 1e-9)
     worker_fields: dict[str, Any] = {}
@@ -251,13 +191,5 @@ def infer(result: Result, votes: Votes[Probabilities], unknown_workers: Policy) 
         average = float(np.average(values, weights=n_answers)) if len(values) else 0.0
         worker_fields[name] = np.where(is_known, values[codes] if len(values) else average, average)
     fit = replace(model.fit, **worker_fields)
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=ProbabilityEstimate(ProbabilityModel(model.method, fit).posterior(votes)),
-        worker_summary=ProbabilityWorkers(**worker_fields),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-    )
+    estimate = ProbabilityEstimate(ProbabilityModel(model.method, fit).posterior(votes))
+    return result.for_votes(votes, estimate, ProbabilityWorkers(**worker_fields), extra=result.extra)

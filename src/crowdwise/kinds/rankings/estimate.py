@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, Mask, WorkerSummary
 from .answers import Rankings
 from .maths import average_places
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,51 +25,31 @@ class RankingEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "rankings"
-    rules: ClassVar[Rules] = {
-        "entry_task": ("*", "i", "amounts"),
-        "entry_item": ("*", "i", "amounts"),
-        "score": ("*", "f", "finite"),
-        "se": ("*", "f", "any"),
-        "score_low": ("*", "f", "any"),
-        "score_high": ("*", "f", "any"),
-        "rank_low": ("*", "i", "amounts"),
-        "rank_high": ("*", "i", "amounts"),
-        "group": ("*", "i", "amounts"),
-        "n_asked": ("*", "i", "amounts"),
-        "heard": ("n", "b", "any"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
     vocabulary: ClassVar[str | None] = "items"
 
-    entry_task: I8
-    entry_item: I8
-    score: F8
-    se: F8
-    score_low: F8
-    score_high: F8
-    rank_low: I8
-    rank_high: I8
-    group: I8
-    n_asked: I8
-    heard: npt.NDArray[np.bool_]
+    entry_task: Annotated[I8, Axes("*", "amounts")]
+    entry_item: Annotated[I8, Axes("*", "amounts")]
+    score: Annotated[F8, Axes("*", "finite")]
+    se: Annotated[F8, Axes("*")]
+    score_low: Annotated[F8, Axes("*")]
+    score_high: Annotated[F8, Axes("*")]
+    rank_low: Annotated[I8, Axes("*", "amounts")]
+    rank_high: Annotated[I8, Axes("*", "amounts")]
+    group: Annotated[I8, Axes("*", "amounts")]
+    n_asked: Annotated[I8, Axes("*", "amounts")]
+    heard: Annotated[Mask, Axes("n")]
     items: pl.Series
 
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> RankingEstimate:  # noqa: ARG003
-        """Restore from the arrays of a run folder."""
-        assert names is not None
-        fields = {name: arrays[name] for name in cls.rules}
-        if len({len(fields[name]) for name in cls.rules if name != "heard"}) > 1:
+    def check(self) -> None:
+        """Raise if arrays of a run folder contradict each other."""
+        if len({len(values) for name, values in self.arrays().items() if name != "heard"}) > 1:
             raise ValueError("the arrays of the entries differ in length")
-        for name, size in (("entry_task", len(fields["heard"])), ("entry_item", len(names))):
-            if fields[name].size and fields[name].max() >= size:
+        codes = (("entry_task", self.entry_task, len(self)), ("entry_item", self.entry_item, len(self.items)))
+        for name, values, size in codes:
+            if values.size and values.max() >= size:
                 raise ValueError(f"{name} refers to something that does not exist")
-        if (np.diff(fields["entry_task"]) < 0).any():
+        if (np.diff(self.entry_task) < 0).any():
             raise ValueError("the entries are not in the order of their tasks")
-        return cls(**fields, items=names.rename("item"))
-
-    def __len__(self) -> int:
-        return len(self.heard)
 
     @property
     def place(self) -> F8:
@@ -94,7 +69,7 @@ class RankingEstimate(Estimate):
         item, level = self.entry_item[order].astype(np.int32), (run - start).astype(np.int32)
         return Rankings(offset.astype(np.int64), item, level, np.zeros(len(self), dtype=bool), self.items)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Columns ranking, n_items, n_labels."""
         answers = self.answers()
         text = answers.columns()["ranking"].set(pl.Series(answers.size == 0), None)
@@ -131,10 +106,6 @@ class RankingEstimate(Estimate):
         """Numbers of items and entries."""
         return {"items": len(self.items), "entries": len(self.score)}
 
-    def answer_columns(self) -> tuple[str, ...]:
-        """Names of the answer columns."""
-        return ("ranking",)
-
     def coder_options(self) -> dict[str, Any]:
         """All items."""
         return {"items": self.items}
@@ -161,26 +132,12 @@ class RankingWorkers(WorkerSummary):
     temperature (1: as the crowd, 0: guesses, below 0: reversed) and dispersion are NaN where the method has none.
     """
 
-    rules: ClassVar[Rules] = {
-        "agreement": ("m", "f", "any"),
-        "agreement_low": ("m", "f", "any"),
-        "agreement_high": ("m", "f", "any"),
-        "temperature": ("m", "f", "any"),
-        "dispersion": ("m", "f", "any"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
-
-    agreement: F8
-    agreement_low: F8
-    agreement_high: F8
-    temperature: F8
-    dispersion: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> RankingWorkers:  # noqa: ARG003
-        """Restore from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
+    agreement: Annotated[F8, Axes("m")]
+    agreement_low: Annotated[F8, Axes("m")]
+    agreement_high: Annotated[F8, Axes("m")]
+    temperature: Annotated[F8, Axes("m")]
+    dispersion: Annotated[F8, Axes("m")]
 
     def table(self) -> dict[str, Any]:
-        """All columns."""
-        return {name: getattr(self, name) for name in self.rules}
+        """All arrays; NaN stays NaN."""
+        return dict(self.arrays())

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core import method_registry as registry
 from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.estimate import F8, I8
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
+from ...em.ascent import Point, climb
 from ..comparisons.maths.leaderboard import places
 from .answers import Groups, Rankings, detect_columns, parse, ranking_votes, rows_of
 from .estimate import RankingEstimate, RankingWorkers
-from .maths import RankFit, RankRows, agreement
+from .maths import PlackettLuceObjective, RankFit, RankRows, agreement
 
-I8 = npt.NDArray[np.int64]
 # Weight of a gold order, in rankings of workers.
 GOLD_WEIGHT = 5.0
 
@@ -85,12 +84,13 @@ def estimated_answers(votes: Votes[Rankings], result: Any) -> Rankings:  # noqa:
 # ----------------------------------------------------------------
 # The base class of the methods.
 
-F8 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RankingAggregator(Method):
     """Base class of methods for rankings.
+
+    `fit` takes votes or a table task, worker, ranking. Gold are known orders of some tasks, as a mapping or a table
+    task, label.
 
     Args:
         level: Confidence level of intervals and ranks.
@@ -100,34 +100,14 @@ class RankingAggregator(Method):
     takes: ClassVar[str] = "rankings"
     level: Share = 0.95
 
-    def fit(
-        self,
-        votes: Votes[Rankings] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,
-    ) -> Result:
-        """Estimate the order of the items of each task and the quality of the workers.
-
-        Args:
-            votes: Rankings, or a table task, worker, ranking.
-            gold: Known orders of some tasks, as a mapping or a table task, label. They are held fixed and inform the
-                worker estimates.
-            prior: Not supported by these methods.
-            n_shards: Ignored.
-            callback: Called after each iteration.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_rankings(votes)
+    def fit_votes(self, votes: Votes[Rankings], gold: Any, options: FitOptions) -> FitOutput:
+        """Fit the scores of the items; gold orders replace those of their tasks."""
         orders = {} if gold is None else known_orders(gold, votes)
         rows, items = rows_of(votes)
         levels = _gold_levels(orders, rows, items, votes.answers.items)
-        fit = self.solve(_with_gold(rows, levels), callback)
-        self.warn_unless_settled(fit.converged, fit.n_iter)
-        return self.result(votes, rows, items, _clamped(fit, levels, rows), None if gold is None else set(orders))
+        fit = _clamped(self.solve(_with_gold(rows, levels), options.callback), levels, rows)
+        is_gold = None if gold is None else np.isin(np.arange(votes.n_tasks), sorted(orders))
+        return replace(self.output(votes, rows, items, fit), gold=is_gold)
 
     @abstractmethod
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:
@@ -137,8 +117,8 @@ class RankingAggregator(Method):
         """Explain a choice that the method made, if any."""
         return None
 
-    def result(self, votes: Votes[Rankings], rows: RankRows, items: I8, fit: RankFit, gold: set[int] | None) -> Result:
-        """Build the Result of a fit."""
+    def output(self, votes: Votes[Rankings], rows: RankRows, items: I8, fit: RankFit) -> FitOutput:
+        """Return the estimates from fitted scores."""
         m = votes.n_workers
         tau = agreement(rows, fit.score)
         missing = np.full(m, np.nan)
@@ -147,24 +127,14 @@ class RankingAggregator(Method):
             for name in ("temperature", "dispersion")
         }
         ends = [np.clip(tau.mean + sign * 1.96 * tau.error, -1.0, 1.0) for sign in (-1, 1)]
-        is_gold = None if gold is None else np.isin(np.arange(votes.n_tasks), sorted(gold))
         reason = self.reason(rows)
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
+        return FitOutput(
             estimate=self._estimate(votes, rows, items, fit),
             worker_summary=RankingWorkers(tau.mean, ends[0], ends[1], **fitted),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=is_gold,
             trace=fit.trace,
-            stage=np.zeros(len(fit.trace), dtype=np.int64),
             n_iter=fit.n_iter,
             converged=fit.converged,
             extra={} if reason is None else {"reason": reason},
-            versions=versions(),
         )
 
     def _estimate(self, votes: Votes[Rankings], rows: RankRows, items: I8, fit: RankFit) -> RankingEstimate:
@@ -267,23 +237,33 @@ def _clamped(fit: RankFit, levels: dict[int, F8], rows: RankRows) -> RankFit:
     return replace(fit, score=score)
 
 
-def as_rankings(votes: Any) -> Votes[Rankings]:
-    """Return votes of rankings unchanged and read a table as votes; raise for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Rankings):
-            return votes
-        raise DataError(
-            f"rankings are needed, got {votes.kind.display_name}; read the file with kind='rankings' "
-            "(--kind rankings), or take a method for these"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; columns go through cw.rankings.ranking_votes(task, worker, ranking)")
-    frame: pl.DataFrame = to_polars(votes)
-    roles = detect_columns(frame.columns) or {"ranking": "label"}
+def from_table(table: pl.DataFrame) -> Votes[Rankings]:
+    """Convert a table task, worker, ranking (or label) to votes."""
+    roles = detect_columns(table.columns) or {"ranking": "label"}
     for name in ("task", "worker", roles["ranking"]):
-        if name not in frame.columns:
-            raise DataError(f"a table of rankings needs the column {name!r}; it has {', '.join(frame.columns)}")
-    optional: dict[str, Any] = {"weight": frame["weight"]} if "weight" in frame.columns else {}
-    return ranking_votes(frame["task"], frame["worker"], frame[roles["ranking"]], **optional)
+        if name not in table.columns:
+            raise DataError(f"a table of rankings needs the column {name!r}; it has {', '.join(table.columns)}")
+    optional: dict[str, Any] = {"weight": table["weight"]} if "weight" in table.columns else {}
+    return ranking_votes(table["task"], table["worker"], table[roles["ranking"]], **optional)
+
+
+# ----------------------------------------------------------------
+# Inference on other tasks, with the temperatures of the workers held fixed.
+
+
+def infer(result: Result, votes: Votes[Rankings], unknown_workers: UnknownWorkers) -> Result:
+    """Estimate the orders of other tasks from rankings of the same workers."""
+    workers: Any = result.worker_summary
+    if not np.isfinite(workers.temperature).any():
+        raise DataError(f"{result.method} has no worker parameters to infer with; fit plackett_luce, or fit again")
+    fitted_worker, is_known = result.worker_codes(votes.workers, unknown_workers)
+    heat = np.where(is_known, workers.temperature[fitted_worker], np.nan)
+    heat = np.where(np.isfinite(heat), heat, np.nanmean(workers.temperature))
+    method = registry.method("plackett_luce", level=float(result.params.get("level", 0.95)))
+    rows, items = rows_of(votes)
+    objective = PlackettLuceObjective(rows, float(result.params.get("strength", method.strength)), 0.0, heat)
+    optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=method.max_iter, tol=method.tol)
+    score, _ = objective.parts(optimum.x)
+    fit = RankFit(score, objective.blocks(optimum.x), heat, trace=optimum.trace, n_iter=optimum.n_iter)
+    inferred: Result = method.result(votes, method.output(votes, rows, items, fit))
+    return inferred

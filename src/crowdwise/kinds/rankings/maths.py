@@ -536,7 +536,7 @@ def _without_own(rows: RankRows, share: F8, weight: F8) -> F8:
 
 
 @dataclass(frozen=True, eq=False)
-class PlackettLuce:
+class PlackettLuceObjective:
     """Log posterior of x = scores of the entries, then temperatures of the workers (`held` if not `spread`)."""
 
     rows: RankRows

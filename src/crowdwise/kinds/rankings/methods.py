@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ...core.callback import Callback
-from ...core.errors import DataError
 from ...core.params import Count, NonNegative, Positive, Whole
-from ...core.result import Result
-from ...core.vocabulary import lookup
-from ...core.votes import Votes
 from ...em.ascent import Point, climb
-from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import Rankings, rows_of
-from .fitting import RankingAggregator, as_rankings
-from .maths import PlackettLuce as Objective
-from .maths import RankFit, RankRows, borda, copeland, kemeny_places, mallows
+from .fitting import RankingAggregator
+from .maths import PlackettLuceObjective, RankFit, RankRows, borda, copeland, kemeny_places, mallows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +131,7 @@ class PlackettLuce(RankingAggregator):
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:
         """Fit the model."""
-        objective = Objective(rows, self.strength, self.spread)
+        objective = PlackettLuceObjective(rows, self.strength, self.spread)
         optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=self.max_iter, tol=self.tol,
                       callback=callback)  # fmt: skip
         score, heat = objective.parts(optimum.x)
@@ -148,25 +141,6 @@ class PlackettLuce(RankingAggregator):
             x, score, heat = -optimum.x, -score, -heat
         return RankFit(score, objective.blocks(x), heat if self.spread > 0 else None, trace=optimum.trace,
                        n_iter=optimum.n_iter, converged=optimum.converged)  # fmt: skip
-
-
-def infer(result: Result, votes: Votes[Rankings], unknown_workers: Policy) -> Result:
-    """Estimate the orders of other tasks from rankings of the same workers, with temperatures held fixed."""
-    votes = as_rankings(votes)
-    workers: Any = result.worker_summary
-    if not np.isfinite(workers.temperature).any():
-        raise DataError(f"{result.method} has no worker parameters to infer with; fit plackett_luce, or fit again")
-    fitted_worker, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
-    heat = np.where(is_known, workers.temperature[fitted_worker], np.nan)
-    heat = np.where(np.isfinite(heat), heat, np.nanmean(workers.temperature))
-    method = PlackettLuce(level=float(result.params.get("level", 0.95)))
-    rows, items = rows_of(votes)
-    objective = Objective(rows, float(result.params.get("strength", method.strength)), 0.0, heat)
-    optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=method.max_iter, tol=method.tol)
-    score, _ = objective.parts(optimum.x)
-    fit = RankFit(score, objective.blocks(optimum.x), heat, trace=optimum.trace, n_iter=optimum.n_iter)
-    return method.result(votes, rows, items, fit, None)
 
 
 # Number of items from which a single ranking is informative about its worker.

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -447,24 +446,8 @@ def offered_to(task: pl.Series, offered: Mapping[Any, Any]) -> list[Any]:
     return [by_name.get(name) for name in task.cast(pl.String).to_list()]
 
 
-def as_sets(votes: Any) -> Votes[Sets]:
-    """Return votes of label sets; a table with the columns task, worker, labels is converted.
-
-    Raises:
-        DataError: If the votes are of another kind or not votes at all.
-    """
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Sets):
-            return votes
-        raise DataError(
-            f"label sets are needed, got {votes.kind.display_name}; read the file with kind='sets' (--kind sets), or "
-            "use a method for them"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.sets.set_votes(task, worker, labels)")
-    frame = to_polars(votes)
+def from_table(frame: pl.DataFrame) -> Votes[Sets]:
+    """Convert a table task, worker, labels to votes."""
     roles = dict(detect_columns(frame.columns) or {"labels": "label"})
     picked, _ = pick(frame, roles, "the frame", (), ("task", "worker", *roles))
     return set_votes(picked.pop("task"), picked.pop("worker"), picked.pop("labels"), **picked)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...core.estimate import F8, I8, Arrays, Axes, Estimate, Mask, WorkerSummary
 from .answers import as_json
-
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,32 +29,21 @@ class SetPosterior(Estimate):
     """
 
     kind: ClassVar[str] = "sets"
-    rules: ClassVar[Rules] = {
-        "posterior": ("nk", "f", "skills"),
-        "rate": ("k", "f", "skills"),
-        "asked": ("nk", "b", "any"),
-        "sure": ("n", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("posterior", "rate")
     vocabulary: ClassVar[str | None] = "classes"
 
-    posterior: F8
-    rate: F8
+    posterior: Annotated[F8, Axes("nk", "skills")]
+    rate: Annotated[F8, Axes("k", "skills")]
     classes: pl.Series
-    asked: Mask | None = None
+    asked: Annotated[Mask, Axes("nk")] | None = None
     cut: float = 0.5
-    sure: F8 | None = None
+    sure: Annotated[F8, Axes("n", "skills")] | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetPosterior:
-        """Return the estimate from the arrays of a run folder."""
-        assert names is not None
-        cut = params.get("cut", 0.5)
-        values = {name: arrays[name] for name in cls.rules if name in arrays}
-        return cls(**values, classes=names, cut=float(cut) if isinstance(cut, int | float) else 0.5)
-
-    def __len__(self) -> int:
-        return len(self.posterior)
+        """Restore from a run folder; `cut` is a parameter of the method."""
+        cut = params.get("cut")
+        estimate = super().of(arrays, names, params)
+        return replace(estimate, cut=float(cut)) if isinstance(cut, int | float) else estimate
 
     @cached_property
     def member(self) -> Mask:
@@ -85,7 +70,7 @@ class SetPosterior(Estimate):
         names = self.classes.to_list()
         return [[names[code] for code in np.flatnonzero(row)] for row in self.member]
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return labels (a JSON list), confidence, n_labels and p_<class> for each class."""
         row, code = np.nonzero(self.member)
         start = np.searchsorted(row, np.arange(len(self) + 1))
@@ -110,7 +95,7 @@ class SetPosterior(Estimate):
         """Return the columns of an answer: labels and, if known, offered."""
         return ("labels",) if self.asked is None else ("labels", "offered")
 
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table with the columns task, labels (empty)."""
         return super().to_check(tasks, picked).select("task", "labels")
 
@@ -142,29 +127,13 @@ class SetWorkers(WorkerSummary):
         alarms: alarms[worker, class], the fitted probability of naming a class that is not true.
     """
 
-    rules: ClassVar[Rules] = {
-        "recall": ("m", "f", "skills"),
-        "precision": ("m", "f", "skills"),
-        "f1": ("m", "f", "skills"),
-        "false_alarms": ("m", "f", "skills"),
-        "named": ("m", "f", "any"),
-        "hits": ("mk", "f", "skills"),
-        "alarms": ("mk", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("recall", "precision", "f1", "false_alarms", "named")
-
-    recall: F8
-    precision: F8
-    f1: F8
-    false_alarms: F8
-    named: F8
-    hits: F8 | None = None
-    alarms: F8 | None = None
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetWorkers:  # noqa: ARG003
-        """Return the worker summary from the arrays of a run folder."""
-        return cls(**{n: arrays[n] for n in cls.rules if n in arrays})
+    recall: Annotated[F8, Axes("m", "skills")]
+    precision: Annotated[F8, Axes("m", "skills")]
+    f1: Annotated[F8, Axes("m", "skills")]
+    false_alarms: Annotated[F8, Axes("m", "skills")]
+    named: Annotated[F8, Axes("m")]
+    hits: Annotated[F8, Axes("mk", "skills")] | None = None
+    alarms: Annotated[F8, Axes("mk", "skills")] | None = None
 
     def table(self) -> dict[str, Any]:
         """Return f1, precision, recall, false_alarms and named."""

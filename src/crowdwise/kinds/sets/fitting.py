@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,105 +13,59 @@ import polars as pl
 from scipy.special import expit
 
 from ...core.callback import Callback
-from ...core.errors import DataError, LedgerWarning, ParameterError
-from ...core.method import Method
+from ...core.errors import DataError, LedgerWarning
+from ...core.estimate import F8, I8, Mask
+from ...core.faults import caller_level
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
-from ...core.result import Result, versions
+from ...core.result import FitTrace, Result, UnknownWorkers
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, two_sided, wanted
+from ...evaluation.calibration import DecisionHooks, two_sided
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import Sets, align_truth, as_sets, set_truth
+from .answers import Sets, align_truth, set_truth
 from .estimate import SetPosterior, SetWorkers
 from .maths import SetModel, SetRows
 
-F8 = npt.NDArray[np.float64]
 I1 = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)
-class SetSolution:
+class SetSolution(FitTrace):
     """Output of a method: posterior[task, class], rate[class], and hits and alarms [worker, class] if it fits them."""
 
     posterior: F8
     rate: F8
     hits: F8 | None = None
     alarms: F8 | None = None
-    trace: F8 = field(default_factory=lambda: np.empty(0))
-    stage: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    n_iter: int = 0
-    converged: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetAggregator(Method):
-    """Base class of the methods for label sets."""
+    """Base class of the methods for label sets.
+
+    `fit` takes votes or a table task, worker, labels. Gold are known sets of some tasks: a mapping to lists, a table
+    task, labels, or a table task, label, value for single classes.
+    """
 
     takes: ClassVar[str] = "sets"
 
-    def fit(
-        self,
-        votes: Votes[Sets] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the label set of each task and the quality of the workers.
-
-        Args:
-            votes: Votes, or a table with the columns task, worker, labels.
-            gold: Known sets of some tasks: a mapping to lists, a table with the columns task, labels, or a table with
-                the columns task, label, value for single classes. They are held fixed and inform the worker estimates.
-            prior: Not supported by methods for label sets.
-            n_shards: Ignored.
-            callback: Called after each iteration with the iteration and the objective.
-            calibrate: Whether to calibrate the confidence on gold. None: only the default method does.
-
-        Returns:
-            The result, with a `SetPosterior` and a `SetWorkers`.
-
-        Raises:
-            DataError: If the votes are not label sets, or gold names classes that were never offered.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_sets(votes)
-        gold_table = set_gold(gold, votes)
-        solution = self.solve(votes, rows_of(votes), gold_table, callback)
-        self.warn_unless_settled(solution.converged, solution.n_iter)
-        result = self._result(votes, solution, gold_table)
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
+    def fit_votes(self, votes: Votes[Sets], gold: Any, options: FitOptions) -> FitOutput:
+        """Estimate the probability of each class; gold replaces the estimates."""
+        known, rows = set_gold(gold, votes), rows_of(votes)
+        solution = self.solve(votes, rows, known, options.callback)
+        posterior = solution.posterior if known is None else np.where(known >= 0, known, solution.posterior)
+        offered = None if votes.answers.menu is None else rows.offered_in_task > 0
+        return FitOutput(
+            estimate=SetPosterior(posterior, solution.rate, votes.answers.classes, offered, getattr(self, "cut", 0.5)),
+            worker_summary=summarize_workers(rows, posterior, solution.hits, solution.alarms),
+            gold=None if known is None else np.asarray((known >= 0).any(axis=1)),
+            **solution.trace_fields(),
+        )
 
     @abstractmethod
     def solve(self, votes: Votes[Sets], rows: SetRows, gold: I1 | None, callback: Callback | None) -> SetSolution:
         """Estimate the posterior and, if the method fits them, the rates of the workers."""
-
-    def _result(self, votes: Votes[Sets], solution: SetSolution, gold: I1 | None) -> Result:
-        rows = rows_of(votes)
-        posterior = solution.posterior if gold is None else np.where(gold >= 0, gold, solution.posterior)
-        offered = None if votes.answers.menu is None else rows.offered_in_task > 0
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=SetPosterior(posterior, solution.rate, votes.answers.classes, offered, getattr(self, "cut", 0.5)),
-            worker_summary=summarize_workers(rows, posterior, solution.hits, solution.alarms),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None if gold is None else np.asarray((gold >= 0).any(axis=1)),
-            trace=solution.trace,
-            stage=solution.stage,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            extra=solution.extra,
-            versions=versions(),
-        )
 
 
 def rows_of(votes: Votes[Sets]) -> SetRows:
@@ -149,7 +102,7 @@ def set_gold(gold: Any, votes: Votes[Sets]) -> I1 | None:
         raise DataError(f"none of the {len(tasks)} gold tasks is among the tasks with answers ({quote(tasks)})")
     if not has_votes.all():
         n = int((~has_votes).sum())
-        warnings.warn(f"{n} gold tasks have no answers and are ignored", LedgerWarning, stacklevel=4)
+        warnings.warn(f"{n} gold tasks have no answers and are ignored", LedgerWarning, stacklevel=caller_level())
     return align_truth(table, votes.tasks, votes.answers.classes)
 
 
@@ -201,9 +154,6 @@ def gold_answers(votes: Votes[Sets], gold: Any) -> tuple[np.ndarray[Any, Any], S
 
 # ----------------------------------------------------------------
 # Label sets as decisions: a set is correct if it equals the gold set, a class if it is in or out as in gold.
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:
@@ -305,7 +255,7 @@ def model_of(result: Result) -> SetPredictor:
     return SetPredictor(estimate.rate, summary.hits, summary.alarms)
 
 
-def infer(result: Result, votes: Votes[Sets], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Sets], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the label sets of new tasks by the fitted workers of a result."""
     estimate = result.estimate
     assert isinstance(estimate, SetPosterior)
@@ -313,8 +263,7 @@ def infer(result: Result, votes: Votes[Sets], unknown_workers: Policy) -> Result
     if not has_class.all():
         new = votes.answers.classes.filter(~pl.Series(has_class))
         raise DataError(f"{result.method} was fitted without the classes {quote(new)}; fit again with them")
-    old, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    old, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = result.model
     assert isinstance(model, SetPredictor)
     recoded = replace(votes, answers=_recode(votes.answers, estimate.classes))
@@ -322,17 +271,9 @@ def infer(result: Result, votes: Votes[Sets], unknown_workers: Policy) -> Result
     posterior = SetPredictor(model.rate, hits, alarms).posterior(recoded)
     rows = rows_of(recoded)
     offered = None if rows.menu is None else rows.offered_in_task > 0
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=SetPosterior(posterior, estimate.rate, estimate.classes, offered, estimate.cut),
-        worker_summary=summarize_workers(rows, posterior, hits, alarms),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-        extra={},
-    )
+    workers = summarize_workers(rows, posterior, hits, alarms)
+    estimates = SetPosterior(posterior, estimate.rate, estimate.classes, offered, estimate.cut)
+    return result.for_votes(votes, estimates, workers)
 
 
 def _recode(answers: Sets, classes: pl.Series) -> Sets:

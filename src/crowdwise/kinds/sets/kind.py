@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.kind import Kind
-from ..hooks import PackageHooks
-from .answers import NAMES, SetCoder, accepts, detect_columns, explain_detection
+from ..hooks import DecidedHooks
+from .answers import NAMES, SetCoder, accepts, detect_columns, explain_detection, set_votes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ...core.estimate import Estimate, WorkerSummary
-    from ...core.model import Model
     from ...core.result import Result
     from ...core.votes import Votes
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class SetHooks(PackageHooks):
+class SetHooks(DecidedHooks):
     """Hooks of label sets."""
 
     display_name = "label sets"
@@ -33,25 +30,15 @@ class SetHooks(PackageHooks):
 
         return SetPosterior, SetWorkers
 
-    def model(self, result: Result) -> Model[Any] | None:
-        from .fitting import model_of
-
-        return model_of(result)
-
     def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
         from ...workers.tables import set_rows
 
         return set_rows(result, limit)
 
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from .workers import study_sets
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        from .answers import from_table
 
-        return self.call(study_sets, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from .workers import flag_sets
-
-        return flag_sets(votes, result)
+        return from_table(table)
 
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import set_page
@@ -72,6 +59,7 @@ class SetHooks(PackageHooks):
 KIND = Kind(
     name="sets",
     hooks=SetHooks(),
+    constructor=set_votes,
     columns={"labels": NAMES},
     coder=SetCoder,
     default="joint_sets",

@@ -11,19 +11,19 @@ import polars as pl
 
 from ...core.callback import Callback
 from ...core.errors import ParameterError
+from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.votes import Votes
 from ...em.kernels import many_fits
 from ..classes.annotations import Annotations
-from ..classes.methods.base import Aggregator, Run
-from ..classes.methods.gold import Gold
+from ..classes.methods.base import Aggregator, SolveOptions
+from ..classes.methods.gold import GoldLabels
 from ..classes.methods.partitioned import Solution
 from .answers import Sets
 from .fitting import SetAggregator, SetSolution
 from .maths import CrowdPrior, Pseudo, SetModel, SetRows
 
-F8 = npt.NDArray[np.float64]
 NO_YES = pl.Series("label", ["no", "yes"])
 
 
@@ -94,9 +94,11 @@ class BinaryRelevance(SetAggregator):
             annotations = annotations.take(votes.answers.menus[votes.answers.menu, j])
         class_gold = None
         if gold is not None and (gold[:, j] >= 0).any():
-            class_gold = Gold(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
+            class_gold = GoldLabels(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
         base_method: Aggregator = method(self.by, seed=self.seed)
-        return base_method.fit_solution(annotations, class_gold, Run())  # only the estimates are needed, not the skills
+        return base_method.fit_solution(
+            annotations, class_gold, SolveOptions()
+        )  # only the estimates are needed, not the skills
 
 
 def names_class(votes: Votes[Sets], j: int) -> npt.NDArray[np.int32]:
@@ -179,7 +181,15 @@ class JointSets(SetAggregator):
         extra = {"strength_hits": crowd.hits.strength, "strength_alarms": crowd.alarms.strength}
         extra |= {"shift_hits": crowd.hits.shift, "shift_alarms": crowd.alarms.shift}
         return SetSolution(
-            posterior, rates.rate, rates.hits, rates.alarms, np.array(trace), np.array(stage), passes, converged, extra
+            posterior,
+            rates.rate,
+            rates.hits,
+            rates.alarms,
+            trace=np.array(trace),
+            stage=np.array(stage),
+            n_iter=passes,
+            converged=converged,
+            extra=extra,
         )
 
 
@@ -237,8 +247,9 @@ class SetCoin(SetAggregator):
             if callback is not None:
                 callback(len(trace), objective)
         hits, alarms = (np.array(pseudo_counts) for pseudo_counts in model.full(rates))
-        stage = np.zeros(len(trace), dtype=np.int64)
-        return SetSolution(posterior, rates.rate, hits, alarms, np.array(trace), stage, len(trace), converged)
+        return SetSolution(
+            posterior, rates.rate, hits, alarms, trace=np.array(trace), n_iter=len(trace), converged=converged
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ...core.estimate import F8, I8, Axes, Estimate, Mask, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,36 +22,20 @@ class SimilarityEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "similarities"
-    rules: ClassVar[Rules] = {
-        "left": ("n", "i", "amounts"),
-        "right": ("n", "i", "amounts"),
-        "same": ("n", "f", "skills"),
-        "belief": ("k*", "f", "shares"),
-        "answers": ("k", "f", "amounts"),
-        "known": ("k", "b", "any"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("left", "right", "same", "belief", "answers", "known")
     vocabulary: ClassVar[str | None] = "items"
 
-    left: I8
-    right: I8
-    same: F8
-    belief: F8
-    answers: F8
-    known: npt.NDArray[np.bool_]
+    left: Annotated[I8, Axes("n", "amounts")]
+    right: Annotated[I8, Axes("n", "amounts")]
+    same: Annotated[F8, Axes("n", "skills")]
+    belief: Annotated[F8, Axes("k*", "shares")]
+    answers: Annotated[F8, Axes("k", "amounts")]
+    known: Annotated[Mask, Axes("k")]
     items: pl.Series
 
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SimilarityEstimate:  # noqa: ARG003
-        """Restore from the arrays of a run folder, which may have been tampered with."""
-        assert names is not None
-        estimate = cls(**{name: arrays[name] for name in cls.rules}, items=names.rename("item"))
-        if len(estimate) and max(int(estimate.left.max()), int(estimate.right.max())) >= len(names):
+    def check(self) -> None:
+        """Raise if arrays of a run folder contradict each other."""
+        if len(self) and max(int(self.left.max()), int(self.right.max())) >= len(self.items):
             raise DataError("the saved result is damaged (a task refers to an item that does not exist)")
-        return estimate
-
-    def __len__(self) -> int:
-        return len(self.left)
 
     @property
     def cluster(self) -> I8:
@@ -68,7 +47,7 @@ class SimilarityEstimate(Estimate):
         """Number of clusters with items."""
         return len(np.unique(self.cluster))
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Columns left, right, same (1 or 0), p_same, n_labels."""
         return {
             "left": self.items.gather(self.left),
@@ -94,11 +73,7 @@ class SimilarityEstimate(Estimate):
         """Further tables of a run folder."""
         return {"items.csv": self.item_table()}
 
-    def answer_columns(self) -> tuple[str, ...]:
-        """Names of the answer columns."""
-        return ("left", "right", "same")
-
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Table for checking items by hand: item, cluster (empty); as many as `picked`, those of its tasks first."""
         del tasks
         order = np.concatenate([self.left[picked], self.right[picked], np.arange(len(self.items))])
@@ -131,26 +106,12 @@ class SimilarityWorkers(WorkerSummary):
     `skill` the share of right answers. NaN without information.
     """
 
-    rules: ClassVar[Rules] = {
-        f"{name}{end}": ("m", "f", "skills") for name in ("skill", "hit", "rejection") for end in ("", "_low", "_high")
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
-
-    skill: F8
-    skill_low: F8
-    skill_high: F8
-    hit: F8
-    hit_low: F8
-    hit_high: F8
-    rejection: F8
-    rejection_low: F8
-    rejection_high: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SimilarityWorkers:  # noqa: ARG003
-        """Restore from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
-
-    def table(self) -> dict[str, Any]:
-        """Columns skill, hit, rejection and their intervals."""
-        return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}
+    skill: Annotated[F8, Axes("m", "skills")]
+    skill_low: Annotated[F8, Axes("m", "skills")]
+    skill_high: Annotated[F8, Axes("m", "skills")]
+    hit: Annotated[F8, Axes("m", "skills")]
+    hit_low: Annotated[F8, Axes("m", "skills")]
+    hit_high: Annotated[F8, Axes("m", "skills")]
+    rejection: Annotated[F8, Axes("m", "skills")]
+    rejection_low: Annotated[F8, Axes("m", "skills")]
+    rejection_high: Annotated[F8, Axes("m", "skills")]

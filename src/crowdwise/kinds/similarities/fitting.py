@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ...core.callback import Callback
 from ...core.errors import DataError, ParameterError
+from ...core.estimate import F8, I8
 from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count
-from ...core.result import Result, versions
+from ...core.result import FitTrace, Result, UnknownWorkers
 from ...core.truth import truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ..boxes.maths import rate
-from ..classes.methods.infer import Policy, refuse_strangers
 from .answers import Similarities, detect_columns, similarity_votes
 from .estimate import SimilarityEstimate, SimilarityWorkers
 from .maths import Pairs, choose_k, together
@@ -35,8 +33,6 @@ def estimated_answers(votes: Votes[Similarities], result: Result) -> Similaritie
 
 
 # ---------------------------------------------------------------- Gold
-
-I8 = npt.NDArray[np.int64]
 
 
 def item_truth(truth: Any, what: str = "cluster") -> pl.DataFrame:
@@ -70,23 +66,20 @@ def item_gold(gold: Any, items: pl.Series) -> tuple[I8, list[str]]:
 # ----------------------------------------------------------------
 # The base class of the methods.
 
-F8 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
-class ClusterFit:
+class ClusterFit(FitTrace):
     """belief[item, cluster] and the trace of the fit."""
 
     belief: F8
-    trace: F8 = field(default_factory=lambda: np.empty(0))
-    n_iter: int = 0
-    converged: bool = True
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimilarityAggregator(Method):
     """Base class of methods that cluster items.
+
+    `fit` takes votes or a table left, right, same (and task, worker). Gold are known clusters of some items, as a
+    mapping or a table item, cluster; they are held fixed and name the clusters.
 
     Args:
         k: Number of clusters (None: the number that best predicts answers of held-out workers; the smallest within
@@ -99,40 +92,28 @@ class SimilarityAggregator(Method):
     k: Count | None = None
     most: Count = 12
 
-    def fit(
-        self,
-        votes: Votes[Similarities] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-    ) -> Result:
-        """Estimate the clusters of the items and the quality of the workers.
-
-        Args:
-            votes: Same-or-different answers, or a table left, right, same (and task, worker).
-            gold: Known clusters of some items, as a mapping or a table item, cluster. They are held fixed and name the
-                clusters.
-            prior: Not supported by these methods.
-            n_shards: Ignored.
-            callback: Ignored.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_similarities(votes)
+    def fit_votes(self, votes: Votes[Similarities], gold: Any, options: FitOptions) -> FitOutput:  # noqa: ARG002
+        """Choose the number of clusters, fit them, and estimate the pairs and the workers."""
         cluster, names = item_gold(gold, votes.answers.items)
         pairs = pairs_of(votes)
         k = self.k
         if k is not None and k < len(names):
             raise ParameterError(f"k={k} clusters are fewer than the {len(names)} that gold names; raise k")
-        scores: F8 | None = None
+        chosen: dict[str, Any] = {}
         if k is None:
             k, scores = choose_k(pairs, self.labels, self.most, self.seed)
-            k = max(k, len(names), 1)
+            k, chosen = max(k, len(names), 1), {"held_out_by_k": np.asarray(scores)}
         fit = self.solve(pairs, k, cluster)
-        self.warn_unless_settled(fit.converged, fit.n_iter)
-        return self._result(votes, pairs, fit, cluster, names, scores)
+        belief = numbered(fit.belief, cluster, len(names))
+        left, right = items_of_tasks(votes)
+        tasks = Pairs(left, right, np.zeros(len(left)), left, np.ones(len(left)), pairs.n_items, 1)
+        same = np.clip(together(tasks, belief), 0, 1)
+        extra = {**fit.extra, "k": belief.shape[1], "cluster_names": names, **chosen}
+        return FitOutput(
+            estimate=SimilarityEstimate(left, right, same, belief, pairs.degree, cluster >= 0, votes.answers.items),
+            worker_summary=summarize_workers(pairs, together(pairs, belief)),
+            **{**fit.trace_fields(), "extra": extra},
+        )
 
     @abstractmethod
     def solve(self, pairs: Pairs, k: int, gold: I8) -> ClusterFit:
@@ -142,41 +123,6 @@ class SimilarityAggregator(Method):
         """Hard clusters, for the choice of their number."""
         no_gold = np.full(pairs.n_items, -1, dtype=np.int64)
         return np.asarray(self.solve(pairs, k, no_gold).belief.argmax(axis=1))
-
-    def _result(
-        self, votes: Votes[Similarities], pairs: Pairs, fit: ClusterFit, gold: I8, names: list[str], scores: F8 | None
-    ) -> Result:
-        belief = numbered(fit.belief, gold, len(names))
-        left, right = items_of_tasks(votes)
-        tasks = Pairs(left, right, np.zeros(len(left)), left, np.ones(len(left)), pairs.n_items, 1)
-        extra = {**fit.extra, "k": belief.shape[1], "cluster_names": names}
-        if scores is not None:
-            extra["held_out_by_k"] = np.asarray(scores)
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=SimilarityEstimate(
-                left,
-                right,
-                np.clip(together(tasks, belief), 0, 1),
-                belief,
-                pairs.degree,
-                gold >= 0,
-                votes.answers.items,
-            ),
-            worker_summary=summarize_workers(pairs, together(pairs, belief)),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None,
-            trace=fit.trace,
-            stage=np.zeros(len(fit.trace), dtype=np.int64),
-            n_iter=fit.n_iter,
-            converged=fit.converged,
-            extra=extra,
-            versions=versions(),
-        )
 
 
 def numbered(belief: F8, gold: I8, n_names: int) -> F8:
@@ -242,42 +188,28 @@ def items_of_tasks(votes: Votes[Similarities]) -> tuple[I8, I8]:
     return left, right
 
 
-def as_similarities(votes: Any) -> Votes[Similarities]:
-    """Return such votes unchanged and read a table left, right, same as votes; raise for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Similarities):
-            return votes
-        raise DataError(
-            f"same-or-different answers are needed, got {votes.kind.display_name}; read the file with "
-            "kind='similarities' (--kind similarities), or take a method for these"
-        )
-    if isinstance(votes, str | np.ndarray | list | tuple) or not hasattr(votes, "__len__"):
-        raise DataError(
-            "votes are needed; columns go through cw.similarities.similarity_votes(left, right, same, worker=...)"
-        )
-    frame = to_polars(votes)
-    roles = detect_columns(frame.columns)
+def from_table(table: pl.DataFrame) -> Votes[Similarities]:
+    """Convert a table left, right, same (and task, worker) to votes."""
+    roles = detect_columns(table.columns)
     if roles is None or "same" not in roles:
         raise DataError(
             "a table of same-or-different answers needs the columns left, right and same; it has "
-            f"{', '.join(frame.columns)}"
+            f"{', '.join(table.columns)}"
         )
-    optional: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
-    return similarity_votes(*(frame[roles[name]] for name in ("left", "right", "same")), **optional)
+    optional: dict[str, Any] = {name: table[name] for name in ("task", "worker", "weight") if name in table.columns}
+    return similarity_votes(*(table[roles[name]] for name in ("left", "right", "same")), **optional)
 
 
 # ----------------------------------------------------------------
 # Inference for other pairs, with clusters and workers held fixed.
 
 
-def infer(result: Result, votes: Votes[Similarities], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Similarities], unknown_workers: UnknownWorkers) -> Result:
     """Estimate P(same) of other pairs by the clusters of their items (cluster shares for new items) and the answers."""
-    votes = as_similarities(votes)
     estimate, summary = result.estimate, result.worker_summary
     assert isinstance(estimate, SimilarityEstimate)
     assert isinstance(summary, SimilarityWorkers)
-    fitted_worker, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    fitted_worker, is_known = result.worker_codes(votes.workers, unknown_workers)
     at, is_fitted = lookup(estimate.items, votes.answers.items)
     share = estimate.belief.mean(axis=0) if len(estimate.belief) else np.ones(1)
     belief = np.where(is_fitted[:, None], estimate.belief[at] if len(estimate.belief) else share, share)
@@ -294,18 +226,8 @@ def infer(result: Result, votes: Votes[Similarities], unknown_workers: Policy) -
     evidence = np.where(yes, np.log(a / (1 - b)), np.log((1 - a) / b))
     odds = np.log(prior / (1 - prior)) + np.bincount(votes.task, weights=evidence, minlength=votes.n_tasks)
     items = np.concatenate([votes.answers.left, votes.answers.right])
-    quality = {name: np.where(is_known, values[fitted_worker], np.nan) for name, values in summary.arrays().items()}
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=SimilarityEstimate(
-            left, right, 1 / (1 + np.exp(-odds)), belief,
-            np.bincount(items, minlength=len(belief)).astype(np.float64), np.zeros(len(belief), dtype=bool),
-            votes.answers.items,
-        ),
-        worker_summary=SimilarityWorkers(**quality),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        extra={},
+    others = SimilarityEstimate(
+        left, right, 1 / (1 + np.exp(-odds)), belief, np.bincount(items, minlength=len(belief)).astype(np.float64),
+        np.zeros(len(belief), dtype=bool), votes.answers.items,
     )  # fmt: skip
+    return result.for_votes(votes, others, summary.select(fitted_worker, is_known))

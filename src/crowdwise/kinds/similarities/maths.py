@@ -160,7 +160,7 @@ CLIP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FreeLogits:
+class FreeLogitsFit:
     """belief[item, cluster], the workers' coins, and the objective at each step."""
 
     belief: F8
@@ -172,7 +172,7 @@ class FreeLogits:
 
 def free_logits(
     pairs: Pairs, start: I8, k: int, *, spread: float, decay: float, strength: float, max_iter: int, seed: int
-) -> FreeLogits:
+) -> FreeLogitsFit:
     """Fit by L-BFGS from cluster[item].
 
     Args:
@@ -200,7 +200,9 @@ def free_logits(
         callback=lambda x: trace.append(-problem.value(x)[0]), options={"maxiter": max_iter, "maxfun": 3 * max_iter},
     )  # fmt: skip
     theta, hit, rejection, _ = problem.parts(optimum.x)
-    return FreeLogits(_softmax(theta), Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
+    return FreeLogitsFit(
+        _softmax(theta), Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success)
+    )
 
 
 class _Problem:

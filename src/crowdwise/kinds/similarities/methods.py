@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +45,7 @@ class CrowdClusters(SimilarityAggregator):
             tol=self.tol,
         )  # fmt: skip
         extra = {"hit": fit.coins.hit, "rejection": fit.coins.rejection}
-        return ClusterFit(fit.belief, fit.trace, fit.n_iter, fit.converged, extra)
+        return ClusterFit(fit.belief, trace=fit.trace, n_iter=fit.n_iter, converged=fit.converged, extra=extra)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class Clusters(SimilarityAggregator):
         first, second = (method.solve(pairs, k, gold) for method in (chosen, other))
         agreement = adjusted_rand(*(fit.belief.argmax(axis=1) for fit in (first, second)))
         extra = {**first.extra, "taken": chosen.name, "beside": other.name, "agreement": agreement}
-        return ClusterFit(first.belief, first.trace, first.n_iter, first.converged, extra)
+        return replace(first, extra=extra)
 
     def labels(self, pairs: Pairs, k: int) -> I8:
         """Hard clusters by the method that suits the answers."""
@@ -145,7 +145,7 @@ class FreeLogits(SimilarityAggregator):
             seed=self.seed,
         )  # fmt: skip
         # Reported as converged: it may stop before the tolerance, but clusters do not change any more.
-        return ClusterFit(fit.belief, fit.trace, fit.n_iter, True, {"hit": fit.coins.hit})
+        return ClusterFit(fit.belief, trace=fit.trace, n_iter=fit.n_iter, extra={"hit": fit.coins.hit})
 
     def labels(self, pairs: Pairs, k: int) -> I8:
         """Hard clusters for the choice of k: the spectral start, which takes a hundredth of the time."""

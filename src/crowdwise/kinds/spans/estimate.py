@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 from .answers import as_json
 from .maths import SpanRows, starts
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,30 +33,18 @@ class SpanEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "spans"
-    rules: ClassVar[Rules] = {
-        "n_spans": ("n", "i", "amounts"),
-        "start": ("*", "i", "amounts"),
-        "end": ("*", "i", "amounts"),
-        "tag": ("*", "i", "amounts"),
-        "sure": ("*", "f", "skills"),
-        "n_units": ("n", "i", "amounts"),
-        "unit_start": ("*", "i", "amounts"),
-        "unit_end": ("*", "i", "amounts"),
-        "marginal": ("*k", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
     vocabulary: ClassVar[str | None] = "tags"
     without_labels: ClassVar[str] = "empty list of spans"
 
-    n_spans: I8
-    start: I8
-    end: I8
-    tag: I8
-    sure: F8
-    n_units: I8
-    unit_start: I8
-    unit_end: I8
-    marginal: F8
+    n_spans: Annotated[I8, Axes("n", "amounts")]
+    start: Annotated[I8, Axes("*", "amounts")]
+    end: Annotated[I8, Axes("*", "amounts")]
+    tag: Annotated[I8, Axes("*", "amounts")]
+    sure: Annotated[F8, Axes("*", "skills")]
+    n_units: Annotated[I8, Axes("n", "amounts")]
+    unit_start: Annotated[I8, Axes("*", "amounts")]
+    unit_end: Annotated[I8, Axes("*", "amounts")]
+    marginal: Annotated[F8, Axes("*k", "skills")]
     tags: pl.Series
 
     def __post_init__(self) -> None:
@@ -71,15 +54,6 @@ class SpanEstimate(Estimate):
             raise DataError("the saved result is damaged (the numbers of spans and pieces do not match)")
         if spans and (int(self.tag.max()) >= len(self.tags) or bool((self.start >= self.end).any())):
             raise DataError("the saved result is damaged (a span is empty or has an unknown tag)")
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SpanEstimate:  # noqa: ARG003
-        """Return the estimate from the arrays of a run folder."""
-        assert names is not None
-        return cls(**{name: arrays[name] for name in cls.rules}, tags=names)
-
-    def __len__(self) -> int:
-        return len(self.n_spans)
 
     @property
     def rows(self) -> SpanRows:
@@ -106,7 +80,7 @@ class SpanEstimate(Estimate):
         mass = np.bincount(task, weights=length * sure, minlength=len(self))
         return np.clip(np.divide(mass, size, out=np.ones(len(self)), where=size > 0), 0.0, 1.0)
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return spans (JSON), confidence and n_labels."""
         texts = pl.Series("spans", as_json(self.rows, self.tags.cast(pl.String)), dtype=pl.String)
         return {"spans": texts, "confidence": self.confidence, "n_labels": n_labels}
@@ -115,10 +89,6 @@ class SpanEstimate(Estimate):
         """Return the number of spans, in total and per tag."""
         count = np.bincount(self.tag, minlength=len(self.tags)).tolist()
         return {"spans": len(self.start), "tags": dict(zip(self.tags.cast(pl.String).to_list(), count, strict=True))}
-
-    def answer_columns(self) -> tuple[str, ...]:
-        """Return the columns of an answer."""
-        return ("spans",)
 
     def size(self) -> str:
         """Return the number of tags, if spans have tags."""
@@ -141,24 +111,7 @@ class SpanWorkers(WorkerSummary):
         weight: Weight of the worker in the vote.
     """
 
-    rules: ClassVar[Rules] = {
-        "f1": ("m", "f", "skills"),
-        "precision": ("m", "f", "skills"),
-        "recall": ("m", "f", "skills"),
-        "weight": ("m", "f", "amounts"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall", "weight")
-
-    f1: F8
-    precision: F8
-    recall: F8
-    weight: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SpanWorkers:  # noqa: ARG003
-        """Return the worker summary from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
-
-    def table(self) -> dict[str, Any]:
-        """Return f1, precision, recall and weight."""
-        return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}
+    f1: Annotated[F8, Axes("m", "skills")]
+    precision: Annotated[F8, Axes("m", "skills")]
+    recall: Annotated[F8, Axes("m", "skills")]
+    weight: Annotated[F8, Axes("m", "amounts")]

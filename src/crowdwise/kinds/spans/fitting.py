@@ -6,9 +6,8 @@ import json
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,21 +15,19 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
-from ...core.callback import Callback
 from ...core.errors import CrowdwiseWarning, DataError, ParameterError
+from ...core.estimate import Arrays, Mask
 from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
-from ...core.result import Result, versions
+from ...core.result import FitTrace, Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote, union
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
 from ..classes.annotations import Annotations
 from ..classes.methods.confusion.hierarchical import Hierarchical
-from ..classes.methods.infer import Policy, refuse_strangers
 from .answers import WORD_LENGTH, Spans, detect_columns, extents, span_votes, spans_of, word_units
 from .estimate import SpanEstimate, SpanWorkers
 from .maths import (
@@ -73,7 +70,7 @@ class GoldSpans:
     """Known spans: one row per task, and a mask of the tasks that have gold."""
 
     rows: SpanRows
-    mask: npt.NDArray[np.bool_]
+    mask: Mask
 
     def only(self, tag: int) -> GoldSpans:
         """Return the spans of one tag, which becomes tag 0."""
@@ -184,7 +181,7 @@ class DecodedUnits:
 
     marginal: F8
     tag: I8
-    breaks: npt.NDArray[np.bool_]
+    breaks: Mask
 
 
 def estimate_of(units: Units, decoded: Sequence[DecodedUnits], tags: pl.Series, gold: GoldSpans | None) -> SpanEstimate:
@@ -314,19 +311,15 @@ def _texts(truth: Any) -> Any:
 # ----------------------------------------------------------------
 # The base class of the methods.
 
-Arrays = Mapping[str, npt.NDArray[Any]]
 # Prefix of the names of fitted arrays whose first axis is the worker.
 BY_WORKER = "worker_"
 
 
 @dataclass(frozen=True, eq=False)
-class LayerFit:
+class LayerFit(FitTrace):
     """Fitted arrays of one layer with their convergence; `reason` explains the choice of a method that has several."""
 
     arrays: dict[str, npt.NDArray[Any]]
-    trace: F8 = field(default_factory=lambda: np.empty(0))
-    n_iter: int = 0
-    converged: bool = True
     reason: str = ""
 
 
@@ -336,49 +329,36 @@ class SpanAggregator(Method):
 
     `fit_layer` fits the workers of a layer, and `decode_layer` estimates its units from the fitted arrays. If spans of
     different tags overlap in some answer, each tag has its own layer; otherwise there is one layer.
+
+    `fit` takes votes or a table task, worker, spans (and text). Gold are known spans of some tasks, as a mapping or a
+    table task, spans.
     """
 
     takes: ClassVar[str] = "spans"
 
-    def fit(
-        self,
-        votes: Votes[Spans] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the spans of each task and the quality of the workers.
-
-        Args:
-            votes: Votes, or a table with the columns task, worker, spans.
-            gold: Known spans of some tasks, as a mapping or a table with the columns task, spans. They are held fixed
-                and inform the worker estimates.
-            prior: Not supported by methods for spans.
-            n_shards: Ignored.
-            callback: Ignored.
-            calibrate: Whether to calibrate the confidence on gold. None: only the default method does.
-
-        Returns:
-            The result, with a `SpanEstimate` and a `SpanWorkers`.
-
-        Raises:
-            DataError: If the votes are not spans, or units="words" is used without texts.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        original = as_spans(votes)
-        votes, gold_spans = span_gold(gold, original)
+    def fit_votes(self, votes: Votes[Spans], gold: Any, options: FitOptions) -> FitOutput:  # noqa: ARG002
+        """Cut the texts, then fit and decode each layer."""
+        votes, gold_spans = span_gold(gold, votes)
         words = self.by_words(votes)
         units = cut_texts(votes, gold_spans, words)
         layers = [span_layer(votes, units, gold_spans, tag) for tag in layer_tags(votes, gold_spans)]
         fits = [self.fit_layer(layer, votes) for layer in layers]
         decoded = [self.decode_layer(layer, fit.arrays) for layer, fit in zip(layers, fits, strict=True)]
-        self.warn_unless_settled(all(fit.converged for fit in fits), max(fit.n_iter for fit in fits))
-        result = self._result(votes, gold_spans, units, layers, fits, decoded, words)
-        return checked(self, result, original, gold) if wanted(self, gold, calibrate) else result
+        estimate = estimate_of(units, decoded, votes.answers.tags, gold_spans)
+        extra: dict[str, Any] = {"units": "words" if words else "ends", "layers": len(layers)}
+        if fits[0].reason:
+            extra["reason"] = fits[0].reason
+        for i, fit in enumerate(fits):
+            extra |= {f"{i}.{name}": value for name, value in fit.arrays.items()}
+        return FitOutput(
+            estimate=estimate,
+            worker_summary=summarize_workers(votes, layers, estimate),
+            gold=None if gold_spans is None else gold_spans.mask.copy(),
+            trace=fits[0].trace if len(fits) == 1 else np.empty(0),
+            n_iter=max(fit.n_iter for fit in fits),
+            converged=all(fit.converged for fit in fits),
+            extra=extra,
+        )
 
     def by_words(self, votes: Votes[Spans]) -> bool:  # noqa: ARG002
         """Return whether texts are cut at words; otherwise they are cut at the ends of all spans."""
@@ -391,41 +371,6 @@ class SpanAggregator(Method):
     @abstractmethod
     def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
         """Estimate the units of a layer from the fitted arrays."""
-
-    def _result(
-        self,
-        votes: Votes[Spans],
-        gold: GoldSpans | None,
-        units: Units,
-        layers: list[SpanLayer],
-        fits: list[LayerFit],
-        decoded: list[DecodedUnits],
-        words: bool,
-    ) -> Result:
-        estimate = estimate_of(units, decoded, votes.answers.tags, gold)
-        extra: dict[str, Any] = {"units": "words" if words else "ends", "layers": len(layers)}
-        if fits[0].reason:
-            extra["reason"] = fits[0].reason
-        for i, fit in enumerate(fits):
-            extra |= {f"{i}.{name}": value for name, value in fit.arrays.items()}
-        single = fits[0] if len(fits) == 1 else None
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate,
-            worker_summary=summarize_workers(votes, layers, estimate),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None if gold is None else gold.mask.copy(),
-            trace=np.empty(0) if single is None else single.trace,
-            stage=np.zeros(0 if single is None else len(single.trace), dtype=np.int64),
-            n_iter=max(fit.n_iter for fit in fits),
-            converged=all(fit.converged for fit in fits),
-            extra=extra,
-            versions=versions(),
-        )
 
 
 def layer_tags(votes: Votes[Spans], gold: GoldSpans | None) -> list[int | None]:
@@ -449,32 +394,17 @@ def use_words(units: str, votes: Votes[Spans]) -> bool:
     return has_all_texts(votes) and median_length(votes) <= LONG
 
 
-def as_spans(votes: Any) -> Votes[Spans]:
-    """Return votes of spans; a table with the columns task, worker, spans is converted.
-
-    Raises:
-        DataError: If the votes are of another kind or not votes at all.
-    """
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Spans):
-            return votes
-        raise DataError(
-            f"spans are needed, got {votes.kind.display_name}; read the file with kind='spans' (--kind spans), or use "
-            "a method for them"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.spans.span_votes(task, worker, spans)")
-    frame = to_polars(votes)
+def from_table(table: pl.DataFrame) -> Votes[Spans]:
+    """Convert a table task, worker, spans to votes; a column text is read as the text of each task."""
     roles = ("task", "worker", "spans")
-    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), roles)
-    converted = span_votes(picked.pop("task"), picked.pop("worker"), picked.pop("spans"), **picked)
-    if "text" in frame.columns:
-        texts = pl.DataFrame({"task": frame[frame.columns[0]] if "task" not in frame.columns else frame["task"],
-                              "text": frame["text"]})  # fmt: skip
-        converted = converted.about(tasks=texts.unique("task", maintain_order=True))
-    return converted
+    columns, _ = pick(table, detect_columns(table.columns), "the frame", (), roles)
+    votes = span_votes(**columns)
+    if "text" not in table.columns:
+        return votes
+    texts = pl.DataFrame(
+        {"task": table["task" if "task" in table.columns else table.columns[0]], "text": table["text"]}
+    )
+    return votes.about(tasks=texts.unique("task", maintain_order=True))
 
 
 # ----------------------------------------------------------------
@@ -543,7 +473,7 @@ def estimated_answers(votes: Votes[Spans], result: Result) -> Spans:  # noqa: AR
     return Spans(estimate.rows, estimate.tags.cast(pl.String))
 
 
-def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[npt.NDArray[np.int64], Spans]:
+def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[I8, Spans]:
     """Return the codes of the gold tasks and their spans."""
     names, spans = span_truth(gold)
     task, is_gold = lookup(votes.tasks, names)
@@ -552,8 +482,6 @@ def gold_answers(votes: Votes[Spans], gold: Any) -> tuple[npt.NDArray[np.int64],
 
 # ----------------------------------------------------------------
 # Spans as decisions: a span is correct if a gold span has the same ends and the same tag.
-
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:
@@ -643,10 +571,9 @@ def model_of(result: Result) -> SpanModel:
     return SpanModel(registry.method(result.method, **params), tuple(layers), estimate.tags.cast(pl.String), words)
 
 
-def infer(result: Result, votes: Votes[Spans], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Spans], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the spans of new tasks by the fitted workers of a result."""
-    old, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    old, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = result.model
     assert isinstance(model, SpanModel)
     index = np.where(is_known, old, len(result.workers))
@@ -657,24 +584,14 @@ def infer(result: Result, votes: Votes[Spans], unknown_workers: Policy) -> Resul
     estimate = model.posterior(coded)
     retagged = replace(votes, answers=votes.answers.with_tags(estimate.tags))
     layers = [span_layer(retagged, cut_texts(retagged, None, False), None, tag) for tag in layer_tags(retagged, None)]
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate,
-        worker_summary=summarize_workers(retagged, layers, estimate),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-        extra={},
-    )
+    return result.for_votes(votes, estimate, summarize_workers(retagged, layers, estimate))
 
 
 def _fields(method: str) -> set[str]:
     return set(registry.get(method).__dataclass_fields__)
 
 
-def _with_average(name: str, value: npt.NDArray[Any], labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def _with_average(name: str, value: npt.NDArray[Any], labels: I8) -> npt.NDArray[Any]:
     """Append an average worker, weighted by the workers' numbers of answers."""
     if not name.startswith(BY_WORKER):
         return value

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ...core.kind import Kind
-from ..hooks import PackageHooks
-from .answers import NAMES, SpanCoder, detect_columns, explain_detection
+from ..hooks import StudiedByDistanceHooks
+from .answers import NAMES, SpanCoder, detect_columns, explain_detection, span_votes
 
 if TYPE_CHECKING:
     from ...core.estimate import Estimate, WorkerSummary
-    from ...core.model import Model
     from ...core.result import Result
     from ...core.votes import Votes
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class SpanHooks(PackageHooks):
+class SpanHooks(StudiedByDistanceHooks):
     """Hooks of spans."""
 
     display_name = "spans of a text"
@@ -30,30 +27,20 @@ class SpanHooks(PackageHooks):
 
         return SpanEstimate, SpanWorkers
 
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        from .fitting import from_table
+
+        return from_table(table)
+
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import SpanPlots
 
         return SpanPlots(result)
 
-    def model(self, result: Result) -> Model[Any] | None:
-        from .fitting import model_of
-
-        return model_of(result)
-
     def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
         from ...workers.tables import span_rows
 
         return span_rows(result, limit)
-
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from ...workers.distance_based import study_by_distance
-
-        return self.call(study_by_distance, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from ...workers.distance_based import flags_by_distance
-
-        return flags_by_distance(votes, result)
 
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import span_page
@@ -64,6 +51,7 @@ class SpanHooks(PackageHooks):
 KIND = Kind(
     name="spans",
     hooks=SpanHooks(),
+    constructor=span_votes,
     columns={"spans": NAMES},
     coder=SpanCoder,
     default="span_combined",

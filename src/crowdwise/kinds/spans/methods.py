@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from ...core.errors import ParameterError
+from ...core.estimate import Arrays
 from ...core.params import Count, NonNegative, Positive, Share
 from ...core.votes import Votes
 from .answers import Spans
@@ -15,7 +16,6 @@ from .fitting import (
     BY_WORKER,
     LONG,
     ROUNDS,
-    Arrays,
     DecodedUnits,
     LayerFit,
     SpanAggregator,
@@ -37,7 +37,27 @@ from .maths import F8, bsc, hmm_crowd, shares_of_states
 
 
 @dataclass(frozen=True, kw_only=True)
-class BSC(SpanAggregator):
+class UnitsAggregator(SpanAggregator):
+    """Base class of methods that cut texts at words, at the ends of all spans, or at either as the votes suggest."""
+
+    units: Literal["auto", "words", "ends"] = "auto"
+
+    def by_words(self, votes: Votes[Spans]) -> bool:
+        """Follow the parameter `units`."""
+        return use_words(self.units, votes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainAggregator(UnitsAggregator):
+    """Base class of methods with a hidden chain of labels over the text."""
+
+    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
+        """Run forward-backward, then find the best path in which every span has a beginning."""
+        return decoded(layer.units, posterior(layer, arrays), layer.n_tags)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BSC(ChainAggregator):
     """BSC-seq: a hidden chain of labels, with workers whose label depends on the true and on their previous label.
         z_i | z_{i-1} ~ move[z_{i-1}], y_wi | z_i = k, y_w(i-1) = p ~ Cat(A[w, p, ., k]), all rows with Dirichlet priors
 
@@ -57,29 +77,20 @@ class BSC(SpanAggregator):
     """
 
     name: ClassVar[str] = "bsc"
-    units: Literal["auto", "words", "ends"] = "auto"
     prior: Positive = 0.1
     prior_right: NonNegative = 1.0
     max_iter: Count = 20
     tol: NonNegative = 1e-4
 
-    def by_words(self, votes: Votes[Spans]) -> bool:
-        """Follow the parameter `units`."""
-        return use_words(self.units, votes)
-
     def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
         """Run variational Bayes. The number of iterations is part of the method, so it always counts as converged."""
         refuse_too_large(self.name, layer, previous=True)
         chain = bsc(layer.chain, prior=self.prior, prior_right=self.prior_right, max_iter=self.max_iter, tol=self.tol)
-        return LayerFit(arrays_of(chain), chain.trace, len(chain.trace), True)
-
-    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
-        """Run forward-backward, then find the best path in which every span has a beginning."""
-        return decoded(layer.units, posterior(layer, arrays), layer.n_tags)
+        return LayerFit(arrays_of(chain), trace=chain.trace, n_iter=len(chain.trace))
 
 
 @dataclass(frozen=True, kw_only=True)
-class HMMCrowd(SpanAggregator):
+class HMMCrowd(ChainAggregator):
     """HMM-Crowd: a hidden chain of labels over the text and a confusion matrix per worker, by EM.
 
         z_1 ~ start,  z_i | z_{i-1} ~ move[z_{i-1}],  y_wi | z_i = k ~ Cat(confusion[w, k])
@@ -99,26 +110,17 @@ class HMMCrowd(SpanAggregator):
     """
 
     name: ClassVar[str] = "hmm_crowd"
-    units: Literal["auto", "words", "ends"] = "auto"
     smoothing: Positive = 0.1
     moves: Literal["learnt", "uniform"] = "learnt"
     max_iter: Count = 200
     tol: NonNegative = 1e-3
-
-    def by_words(self, votes: Votes[Spans]) -> bool:
-        """Follow the parameter `units`."""
-        return use_words(self.units, votes)
 
     def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
         """Run EM."""
         refuse_too_large(self.name, layer, previous=False)
         chain = hmm_crowd(layer.chain, smoothing=self.smoothing, learn_moves=self.moves == "learnt",
                           max_iter=self.max_iter, tol=self.tol)  # fmt: skip
-        return LayerFit(arrays_of(chain), chain.trace, len(chain.trace), chain.converged)
-
-    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
-        """Run forward-backward, then find the best path in which every span has a beginning."""
-        return decoded(layer.units, posterior(layer, arrays), layer.n_tags)
+        return LayerFit(arrays_of(chain), trace=chain.trace, n_iter=len(chain.trace), converged=chain.converged)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,8 +183,6 @@ class SpanCombined(SpanAggregator):
 
 def state_shares(layer: SpanLayer, weight: F8) -> F8:
     """Return the weighted vote on states."""
-    from dataclasses import replace
-
     chain = replace(layer.chain, weight=layer.weight * weight[layer.worker])
     share = shares_of_states(chain, 0.0 if len(layer.cells.label) == 0 else 1e-9)
     unanswered = np.bincount(layer.cells.unit, minlength=len(layer.units)) == 0
@@ -216,12 +216,12 @@ class SpanMajority(SpanAggregator):
         return LayerFit({f"{BY_WORKER}weight": np.ones(layer.n_workers)})
 
     def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
-        """Take the majority."""
+        """Take the weighted vote."""
         return vote_units(layer, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanVote(SpanAggregator):
+class SpanVote(SpanMajority):
     """Weighted vote: each worker is weighted by the square of their F1 against the others.
 
         F1_w: of what w marks against the vote of all the others, over all tasks of w;   weight_w = F1_w ^ power
@@ -240,20 +240,15 @@ class SpanVote(SpanAggregator):
     """
 
     name: ClassVar[str] = "span_vote"
-    cut: Share = 0.5
     power: NonNegative = 2.0
 
     def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
         """Compute the weight of each worker."""
         return LayerFit({f"{BY_WORKER}weight": weights_by_f1(layer, self.power)[0]}, n_iter=ROUNDS)
 
-    def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
-        """Take the weighted vote."""
-        return vote_units(layer, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)
-
 
 @dataclass(frozen=True, kw_only=True)
-class TokenDawidSkene(SpanAggregator):
+class TokenDawidSkene(UnitsAggregator):
     """Token-wise Dawid-Skene: every piece of the text is a separate task with the tags and "outside" as classes.
 
         z_u ~ Cat(prior), y_wu | z_u = k ~ Cat(confusion[w, k]), confusion[w] shrunk toward the crowd's (`hierarchical`)
@@ -271,17 +266,14 @@ class TokenDawidSkene(SpanAggregator):
     """
 
     name: ClassVar[str] = "token_dawid_skene"
-    units: Literal["auto", "words", "ends"] = "auto"
     max_iter: Count = 500
-
-    def by_words(self, votes: Votes[Spans]) -> bool:
-        """Follow the parameter `units`."""
-        return use_words(self.units, votes)
 
     def fit_layer(self, layer: SpanLayer, votes: Votes[Spans]) -> LayerFit:  # noqa: ARG002
         """Fit confusion matrices of the tags and "outside"."""
         confusion, prior, trace, n_iter, converged = fit_confusions(layer, "tags", self.max_iter)
-        return LayerFit({f"{BY_WORKER}confusion": confusion, "prior": prior}, trace, n_iter, converged)
+        return LayerFit(
+            {f"{BY_WORKER}confusion": confusion, "prior": prior}, trace=trace, n_iter=n_iter, converged=converged
+        )
 
     def decode_layer(self, layer: SpanLayer, arrays: Arrays) -> DecodedUnits:
         """Return the most probable tag of each unit."""

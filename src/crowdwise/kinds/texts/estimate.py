@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,35 +25,19 @@ class TextEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "texts"
-    rules: ClassVar[Rules] = {
-        "text": ("n", "i", "amounts"),
-        "sure": ("n", "f", "skills"),
-        "n_words": ("n", "i", "amounts"),
-        "word_sure": ("*", "f", "skills"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
     vocabulary: ClassVar[str | None] = "texts"
     without_labels: ClassVar[str] = "empty text"
 
-    text: I8
-    sure: F8
-    n_words: I8
-    word_sure: F8
+    text: Annotated[I8, Axes("n", "amounts")]
+    sure: Annotated[F8, Axes("n", "skills")]
+    n_words: Annotated[I8, Axes("n", "amounts")]
+    word_sure: Annotated[F8, Axes("*", "skills")]
     texts: pl.Series
 
     def __post_init__(self) -> None:
         n_texts = len(self.texts)
         if (len(self.text) and int(self.text.max()) >= n_texts) or int(self.n_words.sum()) != len(self.word_sure):
             raise DataError("the saved result is damaged (wrong number of texts or words)")
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TextEstimate:  # noqa: ARG003
-        """Restore the estimate from the arrays of a run folder."""
-        assert names is not None
-        return cls(**{name: arrays[name] for name in cls.rules}, texts=names)
-
-    def __len__(self) -> int:
-        return len(self.text)
 
     @property
     def outputs(self) -> list[str]:
@@ -74,17 +52,13 @@ class TextEstimate(Estimate):
     def _written(self) -> pl.Series:
         return self.texts.cast(pl.String).gather(self.text.tolist()).rename("output")
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns output, confidence and n_labels."""
         return {"output": self._written(), "confidence": self.sure, "n_labels": n_labels}
 
     def facts(self) -> dict[str, Any]:
         """Return the mean confidence."""
         return {"mean_confidence": float(self.sure.mean()) if len(self.sure) else None}
-
-    def answer_columns(self) -> tuple[str, ...]:
-        """Return the name of the answer column."""
-        return ("output",)
 
     def summary(self) -> str:
         """Describe the number of texts and their mean confidence."""
@@ -102,22 +76,6 @@ class TextWorkers(WorkerSummary):
         weight: Weight relative to the average worker.
     """
 
-    rules: ClassVar[Rules] = {
-        "error": ("m", "f", "skills"),
-        "off": ("m", "f", "skills"),
-        "weight": ("m", "f", "amounts"),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("error", "off", "weight")
-
-    error: F8
-    off: F8
-    weight: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TextWorkers:  # noqa: ARG003
-        """Restore the worker summary from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
-
-    def table(self) -> dict[str, Any]:
-        """Return the columns error, off and weight."""
-        return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}
+    error: Annotated[F8, Axes("m", "skills")]
+    off: Annotated[F8, Axes("m", "skills")]
+    weight: Annotated[F8, Axes("m", "amounts")]

@@ -7,28 +7,24 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
 from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
-from ...core.intake.columns import pick
-from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.errors import DataError
+from ...core.estimate import Mask
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, union
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, wanted
+from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import Texts, detect_columns, letter_runs, put_together, text_votes, texts_of, word_runs, written
+from .answers import Texts, letter_runs, put_together, texts_of, word_runs, written
 from .estimate import TextEstimate, TextWorkers
 from .maths import (
     F8,
@@ -150,8 +146,6 @@ def usual_distance(work: PreparedTexts) -> float:
 # ----------------------------------------------------------------
 # Base class of the methods: validation, gold, worker weights, and the Result.
 
-BASE_F8 = npt.NDArray[np.float64]
-BASE_I8 = npt.NDArray[np.int64]
 DistanceName = Literal["words", "characters", "gleu"]
 
 
@@ -160,86 +154,71 @@ class TextAnswers:
     """Text of each task with its confidence, and after a vote on words the share of votes for each word."""
 
     outputs: list[str]
-    sure: BASE_F8
-    n_words: BASE_I8 | None = None
-    word_sure: BASE_F8 = field(default_factory=lambda: np.empty(0))
+    sure: F8
+    n_words: I8 | None = None
+    word_sure: F8 = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True)
+class TextOptions(FitOptions):
+    """Options of a fit with a custom distance between two texts."""
+
+    distance: DistanceFunction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextAggregator(Method):
-    """Base class of the methods for texts: worker weights, then estimates under these weights."""
+    """Base class of the methods for texts: worker weights, then estimates under these weights.
+
+    `fit` takes votes or a table task, worker, output. Gold are known texts of some tasks, as a mapping or a table task,
+    output. Calibration corrects the confidence.
+    """
 
     takes: ClassVar[str] = "texts"
 
     def fit(
         self,
-        votes: Votes[Texts] | Any,
+        votes: Any,
         gold: Any = None,
         *,
         prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        distance: DistanceFunction | None = None,
+        n_shards: int = 1,
+        callback: Callback | None = None,
         calibrate: bool | None = None,
+        distance: DistanceFunction | None = None,
     ) -> Result:
         """Estimate the text of each task.
 
-        Args:
-            votes: Votes of texts, or a table task, worker, output.
-            gold: Known texts of some tasks: a mapping or a table task, output. They are held fixed and inform the
-                worker weights.
-            prior: Not supported.
-            n_shards: Ignored.
-            callback: Ignored.
-            distance: A function of two texts that returns their distance (0 or more), instead of the method's own.
-            calibrate: Whether to correct the confidence by gold; by default only the default method does.
-
-        Returns:
-            The result.
-
-        Raises:
-            ParameterError: `prior` is given.
-            DataError: The votes or the gold cannot be used.
+        The arguments are those of `Method.fit`, and `distance`: a function of two texts that returns their distance (0
+        or more), instead of the method's own.
         """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        original = as_texts(votes)
-        votes, gold_codes = text_gold(gold, original)
-        work = PreparedTexts(votes, gold_codes, make_distance(votes.answers, self.distance_name(votes), distance))
+        return self.fit_with(votes, gold, TextOptions(prior, n_shards, callback, distance), calibrate)
+
+    def fit_votes(self, votes: Votes[Texts], gold: Any, options: FitOptions) -> FitOutput:
+        """Weight the workers, then estimate the texts."""
+        votes, gold_codes = text_gold(gold, votes)
+        custom = options.distance if isinstance(options, TextOptions) else None
+        work = PreparedTexts(votes, gold_codes, make_distance(votes.answers, self.distance_name(votes), custom))
         weight, reason = self.learn(work)
-        texts = self.solve(work, weight)
-        result = self._result(work, weight, texts, reason, gold is not None)
-        return checked(self, result, original, gold) if wanted(self, gold, calibrate) else result
+        estimate = estimate_of(self.solve(work, weight), work)
+        return FitOutput(
+            estimate=estimate,
+            worker_summary=summarize_workers(work, weight, estimate),
+            gold=None if gold is None else work.gold >= 0,
+            extra={"worker_weight": weight} | ({"reason": reason} if reason else {}),
+        )
 
     def distance_name(self, votes: Votes[Texts]) -> str:  # noqa: ARG002
         """Return the name of the distance between answers."""
         return "words"
 
-    def learn(self, work: PreparedTexts) -> tuple[BASE_F8, str]:
+    def learn(self, work: PreparedTexts) -> tuple[F8, str]:
         """Return worker weights and the reason for a choice of algorithm; by default equal weights."""
         return np.ones(work.votes.n_workers), ""
 
     @abstractmethod
-    def solve(self, work: PreparedTexts, weight: BASE_F8) -> TextAnswers:
+    def solve(self, work: PreparedTexts, weight: F8) -> TextAnswers:
         """Estimate the texts under worker weights."""
-
-    def _result(self, work: PreparedTexts, weight: BASE_F8, texts: TextAnswers, reason: str, has_gold: bool) -> Result:
-        votes = work.votes
-        estimate = estimate_of(texts, work)
-        extra: dict[str, Any] = {"worker_weight": weight} | ({"reason": reason} if reason else {})
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate,
-            worker_summary=summarise_workers(work, weight, estimate),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=(work.gold >= 0) if has_gold else None,
-            extra=extra,
-            versions=versions(),
-        )
 
 
 def estimate_of(chosen: TextAnswers, work: PreparedTexts) -> TextEstimate:
@@ -260,7 +239,7 @@ def estimate_of(chosen: TextAnswers, work: PreparedTexts) -> TextEstimate:
     )
 
 
-def summarise_workers(work: PreparedTexts, weight: BASE_F8, estimate: TextEstimate) -> TextWorkers:
+def summarize_workers(work: PreparedTexts, weight: F8, estimate: TextEstimate) -> TextWorkers:
     """Mean word distance of each worker from the others and from the estimates."""
     votes = work.votes
     plain = replace(work, distance=make_distance(votes.answers, "words", None))
@@ -282,7 +261,7 @@ def text_truth(truth: Any) -> pl.DataFrame:
     return table.with_columns(pl.col("output").cast(pl.String))
 
 
-def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], BASE_I8]:
+def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], I8]:
     """Recode the votes over the texts of votes and gold; return them and gold[task] as codes, -1 where unknown."""
     gold_codes = np.full(votes.n_tasks, -1, dtype=np.int64)
     if gold is None:
@@ -293,24 +272,6 @@ def text_gold(gold: Any, votes: Votes[Texts]) -> tuple[Votes[Texts], BASE_I8]:
     code = lookup(texts, votes.answers.texts)[0].astype(np.int64)[votes.answers.text]
     gold_codes[at[placed]] = lookup(texts, table["output"])[0].astype(np.int64)[placed]
     return replace(votes, answers=Texts(code, texts)), gold_codes
-
-
-def as_texts(votes: Any) -> Votes[Texts]:
-    """Return votes of texts unchanged; convert a table task, worker, output; raise DataError for anything else."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Texts):
-            return votes
-        raise DataError(
-            f"texts are needed, got {votes.kind.display_name}; read the file with kind='texts' (--kind texts), or use "
-            "a method for these"
-        )
-    if isinstance(votes, str | Path):
-        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-    if isinstance(votes, np.ndarray | list | tuple):
-        raise DataError("votes are needed; three columns go through cw.texts.text_votes(task, worker, output)")
-    frame = to_polars(votes)
-    picked, _ = pick(frame, dict(detect_columns(frame.columns) or {}), "the frame", (), ("task", "worker", "output"))
-    return text_votes(picked.pop("task"), picked.pop("worker"), picked.pop("output"), **picked)
 
 
 # ----------------------------------------------------------------
@@ -360,10 +321,6 @@ def vote_on_words(work: PreparedTexts, weight: F8) -> TextAnswers:
 # ----------------------------------------------------------------
 # Decisions: a text is right where it has the words of the known text.
 
-DECISIONS_F8 = npt.NDArray[np.float64]
-DECISIONS_I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 
 def decisions() -> DecisionHooks:
     """Return the decisions that calibration works on."""
@@ -375,12 +332,12 @@ def _estimate(result: Result) -> TextEstimate:
     return result.estimate
 
 
-def _texts(result: Result) -> tuple[DECISIONS_I8, DECISIONS_F8]:
+def _texts(result: Result) -> tuple[I8, F8]:
     estimate = _estimate(result)
     return np.arange(len(estimate)), estimate.sure
 
 
-def _right(votes: Votes[Texts], result: Result, gold: Any) -> DECISIONS_F8:
+def _right(votes: Votes[Texts], result: Result, gold: Any) -> F8:
     table = text_truth(gold)
     at, placed = place_gold(table, votes.tasks)
     rows = np.flatnonzero(placed)
@@ -406,7 +363,7 @@ class TextModel(Model[Votes[Texts]]):
     """A method and its worker weights. Worker codes of votes are those of the fit."""
 
     method: Any
-    weight: npt.NDArray[np.float64]
+    weight: F8
 
     def work(self, votes: Votes[Texts]) -> PreparedTexts:
         """Prepare votes."""
@@ -432,27 +389,16 @@ def model_of(result: Result) -> TextModel:
     return TextModel(registry.method(result.method, **params), np.asarray(result.extra["worker_weight"]))
 
 
-def infer(result: Result, votes: Votes[Texts], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Texts], unknown_workers: UnknownWorkers) -> Result:
     """Estimate other tasks from answers of the same workers, without fitting again."""
-    codes, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = result.model
     assert isinstance(model, TextModel)
     average = float(np.average(model.weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
     weight = np.where(is_known, model.weight[codes], average)
     model = replace(model, weight=weight)
     estimate = model.posterior(votes)
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate,
-        worker_summary=summarise_workers(model.work(votes), weight, estimate),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-        extra={},
-    )
+    return result.for_votes(votes, estimate, summarize_workers(model.work(votes), weight, estimate))
 
 
 def estimated_answers(votes: Votes[Texts], result: Result) -> Texts:  # noqa: ARG001

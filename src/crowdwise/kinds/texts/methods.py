@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 from ...core.params import NonNegative
 from ...core.votes import Votes
 from .answers import Texts
-from .fitting import BASE_F8 as F8
 from .fitting import (
     DistanceName,
     PreparedTexts,
@@ -19,6 +18,7 @@ from .fitting import (
     usual_distance,
     vote_on_words,
 )
+from .maths import F8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from ...core.card import Card, card
+from functools import partial
 
+from ...core.card import Card, kind_card
+
+card = partial(kind_card, "triplets")
 METHODS: dict[str, Card] = dict(
     [
         card(
             "crowd_embedding",
-            "triplets.methods:CrowdEmbedding",
-            "triplets",
+            "CrowdEmbedding",
             "an embedding of the items, and a slope for each worker",
             "van der Maaten & Weinberger 2012, doi:10.1109/MLSP.2012.6349720",
             can="infer",
-            takes="triplets",
         ),
         card(
             "triplet_embedding",
-            "triplets.methods:TripletEmbedding",
-            "triplets",
+            "TripletEmbedding",
             "an embedding of the items without worker parameters (STE, t-STE)",
             "van der Maaten & Weinberger 2012, doi:10.1109/MLSP.2012.6349720",
             can="infer",
-            takes="triplets",
         ),
     ]
 )

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,40 +27,22 @@ class TripletEstimate(Estimate):
     """
 
     kind: ClassVar[str] = "triplets"
-    rules: ClassVar[Rules] = {
-        "head": ("n", "i", "amounts"),
-        "left": ("n", "i", "amounts"),
-        "right": ("n", "i", "amounts"),
-        "left_closer": ("n", "f", "skills"),
-        "place": ("k*", "f", "finite"),
-        "answers": ("k", "f", "amounts"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
     vocabulary: ClassVar[str | None] = "items"
 
-    head: I8
-    left: I8
-    right: I8
-    left_closer: F8
-    place: F8
-    answers: F8
+    head: Annotated[I8, Axes("n", "amounts")]
+    left: Annotated[I8, Axes("n", "amounts")]
+    right: Annotated[I8, Axes("n", "amounts")]
+    left_closer: Annotated[F8, Axes("n", "skills")]
+    place: Annotated[F8, Axes("k*", "finite")]
+    answers: Annotated[F8, Axes("k", "amounts")]
     items: pl.Series
 
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TripletEstimate:  # noqa: ARG003
-        """Restore the estimate from the arrays of a run folder, which may have been edited."""
-        assert names is not None
-        estimate = cls(**{name: arrays[name] for name in cls.rules}, items=names.rename("item"))
-        if len(estimate) and max(int(codes.max()) for codes in (estimate.head, estimate.left, estimate.right)) >= len(
-            names
-        ):
+    def check(self) -> None:
+        """Raise if arrays of a run folder contradict each other."""
+        if len(self) and max(int(codes.max()) for codes in (self.head, self.left, self.right)) >= len(self.items):
             raise DataError("the saved result is damaged (a task has an unknown item)")
-        return estimate
 
-    def __len__(self) -> int:
-        return len(self.head)
-
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns head, left, right, closer, p_left and n_labels."""
         sides = {name: self.items.gather(getattr(self, name)) for name in ("head", "left", "right")}
         closer = pl.Series(["right", "left"]).gather((self.left_closer > 0.5).astype(np.int64))
@@ -80,11 +57,7 @@ class TripletEstimate(Estimate):
         """Return the table of items for items.csv."""
         return {"items.csv": self.item_table()}
 
-    def answer_columns(self) -> tuple[str, ...]:
-        """Return the names of the answer columns."""
-        return ("head", "left", "right", "closer")
-
-    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def to_check(self, tasks: pl.Series, picked: I8) -> pl.DataFrame:
         """Return a table task, head, left, right, closer, with closer to fill in."""
         sides = {name: self.items.gather(getattr(self, name)[picked]) for name in ("head", "left", "right")}
         blank = pl.Series([None] * len(picked), dtype=pl.String)
@@ -126,28 +99,9 @@ class TripletWorkers(WorkerSummary):
         slope_high: Upper end of its 95 % interval.
     """
 
-    rules: ClassVar[Rules] = {
-        "skill": ("m", "f", "skills"),
-        "skill_low": ("m", "f", "skills"),
-        "skill_high": ("m", "f", "skills"),
-        "slope": ("m", "f", "finite"),
-        "slope_low": ("m", "f", "finite"),
-        "slope_high": ("m", "f", "finite"),
-    }
-    needed: ClassVar[tuple[str, ...]] = tuple(rules)
-
-    skill: F8
-    skill_low: F8
-    skill_high: F8
-    slope: F8
-    slope_low: F8
-    slope_high: F8
-
-    @classmethod
-    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> TripletWorkers:  # noqa: ARG003
-        """Restore the worker summary from the arrays of a run folder."""
-        return cls(**{name: arrays[name] for name in cls.rules})
-
-    def table(self) -> dict[str, Any]:
-        """Return the columns of skill and slope with their intervals."""
-        return {name: pl.Series(getattr(self, name)).fill_nan(None) for name in self.rules}
+    skill: Annotated[F8, Axes("m", "skills")]
+    skill_low: Annotated[F8, Axes("m", "skills")]
+    skill_high: Annotated[F8, Axes("m", "skills")]
+    slope: Annotated[F8, Axes("m", "finite")]
+    slope_low: Annotated[F8, Axes("m", "finite")]
+    slope_high: Annotated[F8, Axes("m", "finite")]

@@ -10,26 +10,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.callback import Callback
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError
+from ...core.estimate import F8, I8, Mask
 from ...core.intake.frames import to_polars
-from ...core.method import Method
+from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count, NonNegative
-from ...core.result import Result, versions
+from ...core.result import Result, UnknownWorkers
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
-from ...evaluation.calibration import DecisionHooks, checked, two_sided, wanted
+from ...evaluation.calibration import DecisionHooks, two_sided
 from ...stats.gold_calibration import GoldCalibration
 from ..boxes.maths import rate
-from ..classes.methods.infer import Policy, refuse_strangers
 from ..comparisons.fitting import refuse_items
 from ..similarities.answers import series_of
 from .answers import SIDES, WORDS, Triplets, detect_columns, fill_columns, triplet_votes
 from .estimate import TripletEstimate, TripletWorkers
 from .maths import Embedding, EmbeddingModel, TripletRows, choose_dimensions, closer, embed, right_share
 
-I8 = npt.NDArray[np.int64]
 # Weight of a gold triplet in the embedding, in answers.
 GOLD_WEIGHT = 5.0
 
@@ -106,12 +104,14 @@ def with_gold(rows: TripletRows, head: I8, left: I8, right: I8, side: npt.NDArra
 # ----------------------------------------------------------------
 # Base class of the methods: validation, the number of dimensions, workers, and the Result.
 
-F8 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TripletAggregator(Method):
     """Base class of the methods that embed items.
+
+    `fit` takes votes or a table head, left, right, closer with optional columns task and worker. Gold are the truly
+    closer items of some tasks: a mapping, a table task, label, or a table head, left, right, closer. Calibration
+    corrects the probabilities.
 
     Args:
         dimensions: Number of dimensions; None chooses the number that best predicts held-out answers.
@@ -128,87 +128,34 @@ class TripletAggregator(Method):
     n_init: Count = 3
     max_iter: Count = 500
 
-    def fit(
-        self,
-        votes: Votes[Triplets] | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,  # noqa: ARG002
-        callback: Callback | None = None,  # noqa: ARG002
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Embed the items and estimate the triplets.
-
-        Args:
-            votes: Votes of triplets, or a table head, left, right, closer with optional columns task and worker.
-            gold: Truly closer items of some tasks: a mapping, a table task, label, or a table head, left, right,
-                closer. They are held fixed and inform the embedding.
-            prior: Not supported.
-            n_shards: Ignored.
-            callback: Ignored.
-            calibrate: Whether to correct the probabilities by gold; by default only the default method does.
-
-        Returns:
-            The result.
-
-        Raises:
-            ParameterError: `prior` is given.
-            DataError: The votes or the gold cannot be used.
-        """
-        if prior is not None:
-            raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_triplets(votes)
+    def fit_votes(self, votes: Votes[Triplets], gold: Any, options: FitOptions) -> FitOutput:  # noqa: ARG002
+        """Embed the items, then estimate the triplets and the workers."""
         answer_rows, model = rows_of(votes), self.model()
         item_codes = items_of_tasks(votes)
         sides = None if gold is None else gold_sides(gold, votes.tasks, item_codes, votes.answers.items)
         rows = answer_rows if sides is None else with_gold(answer_rows, *item_codes, sides)
-        scores: list[float] | None = None
+        chosen: dict[str, Any] = {}
         if self.dimensions is None:
             dimensions, scores = choose_dimensions(rows, model, self.most, seed=self.seed)
-            model = replace(model, dimensions=dimensions)
+            model, chosen = replace(model, dimensions=dimensions), {"held_out_by_dimension": np.array(scores)}
         embedding = embed(rows, model, seed=self.seed, starts=self.n_init, max_iter=self.max_iter)
-        self.warn_unless_settled(embedding.converged, embedding.n_iter)
         m = votes.n_workers  # without the worker of the gold triplets
         embedding = replace(embedding, slope=embedding.slope[:m], slope_error=embedding.slope_error[:m])
-        result = self._result(votes, answer_rows, embedding, model, scores, sides)
-        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
+        items = np.concatenate([answer_rows.head, answer_rows.near, answer_rows.far])
+        weight = np.bincount(items, weights=np.tile(answer_rows.weight, 3), minlength=rows.n_items).astype(np.float64)
+        return FitOutput(
+            estimate=estimate_of(votes, embedding.place, model, weight, sides),
+            worker_summary=summarize_workers(answer_rows, embedding, model),
+            gold=None if sides is None else sides >= 0,
+            trace=np.array([embedding.objective]),
+            n_iter=embedding.n_iter,
+            converged=embedding.converged,
+            extra={"dimensions": model.dimensions, "kernel": model.kernel, **chosen},
+        )
 
     @abstractmethod
     def model(self) -> EmbeddingModel:
         """Return the model to fit."""
-
-    def _result(
-        self,
-        votes: Votes[Triplets],
-        rows: TripletRows,
-        embedding: Embedding,
-        model: EmbeddingModel,
-        scores: list[float] | None,
-        sides: npt.NDArray[np.int8] | None,
-    ) -> Result:
-        extra: dict[str, Any] = {"dimensions": model.dimensions, "kernel": model.kernel}
-        if scores is not None:
-            extra["held_out_by_dimension"] = np.array(scores)
-        items = np.concatenate([rows.head, rows.near, rows.far])
-        weight = np.bincount(items, weights=np.tile(rows.weight, 3), minlength=rows.n_items).astype(np.float64)
-        return Result(
-            method=self.name,
-            params=self.params(),
-            tasks=votes.tasks,
-            workers=votes.workers,
-            estimate=estimate_of(votes, embedding.place, model, weight, sides),
-            worker_summary=summarise_workers(rows, embedding, model),
-            labels_per_task=votes.labels_per_task,
-            labels_per_worker=votes.labels_per_worker,
-            gold=None if sides is None else sides >= 0,
-            trace=np.array([embedding.objective]),
-            stage=np.zeros(1, dtype=np.int64),
-            n_iter=embedding.n_iter,
-            converged=embedding.converged,
-            extra=extra,
-            versions=versions(),
-        )
 
 
 def estimate_of(
@@ -223,7 +170,7 @@ def estimate_of(
     return TripletEstimate(head, left, right, chance, place, weight, votes.answers.items)
 
 
-def summarise_workers(rows: TripletRows, embedding: Embedding, model: EmbeddingModel) -> TripletWorkers:
+def summarize_workers(rows: TripletRows, embedding: Embedding, model: EmbeddingModel) -> TripletWorkers:
     """Slope of each worker, and the share of answers that agree with the embedding."""
     m = rows.n_workers
     right = right_share(embedding.place, rows, model)
@@ -263,31 +210,17 @@ def items_of_tasks(votes: Votes[Triplets]) -> tuple[I8, I8, I8]:
     return by_task[0], by_task[1], by_task[2]
 
 
-def as_triplets(votes: Any) -> Votes[Triplets]:
-    """Return votes of triplets unchanged; convert a table head, left, right, closer; otherwise raise DataError."""
-    if isinstance(votes, Votes):
-        if isinstance(votes.answers, Triplets):
-            return votes
-        raise DataError(
-            f"triplets are needed, got {votes.kind.display_name}; read the file with kind='triplets' "
-            "(--kind triplets), or use a method for these"
-        )
-    if isinstance(votes, str | np.ndarray | list | tuple) or not hasattr(votes, "__len__"):
-        raise DataError(
-            "votes are needed; columns go through cw.triplets.triplet_votes(head, left, right, closer, worker=...)"
-        )
-    frame = to_polars(votes)
-    roles = detect_columns(frame.columns)
+def from_table(table: pl.DataFrame) -> Votes[Triplets]:
+    """Convert a table head, left, right, closer (and task, worker) to votes."""
+    roles = detect_columns(table.columns)
     if roles is None:
-        raise DataError(f"the columns head, left, right and closer are needed; there are {', '.join(frame.columns)}")
-    more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
-    return triplet_votes(*(frame[roles[name]] for name in ("head", "left", "right", "closer")), **more)
+        raise DataError(f"the columns head, left, right and closer are needed; there are {', '.join(table.columns)}")
+    more: dict[str, Any] = {name: table[name] for name in ("task", "worker", "weight") if name in table.columns}
+    return triplet_votes(*(table[roles[name]] for name in ("head", "left", "right", "closer")), **more)
 
 
 # ----------------------------------------------------------------
 # Decisions: the closer item, which is right where it is the known one.
-
-Mask = npt.NDArray[np.bool_]
 
 
 def decisions() -> DecisionHooks:
@@ -321,14 +254,12 @@ def _apply(estimate: TripletEstimate, calibration: GoldCalibration, keep: Mask, 
 # Estimates of other triplets, and estimates as answers.
 
 
-def infer(result: Result, votes: Votes[Triplets], unknown_workers: Policy) -> Result:
+def infer(result: Result, votes: Votes[Triplets], unknown_workers: UnknownWorkers) -> Result:
     """Estimate other triplets of the same items from the embedding; new items raise DataError."""
-    votes = as_triplets(votes)
     estimate, summary = result.estimate, result.worker_summary
     assert isinstance(estimate, TripletEstimate)
     assert isinstance(summary, TripletWorkers)
-    codes, is_known = lookup(result.workers, votes.workers)
-    refuse_strangers(result, votes.workers, is_known, unknown_workers)
+    codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     at, has_place = lookup(estimate.items, votes.answers.items)
     if not has_place.all():
         new = votes.answers.items.to_frame("item").filter(~has_place)["item"]
@@ -337,21 +268,11 @@ def infer(result: Result, votes: Votes[Triplets], unknown_workers: Policy) -> Re
     model = EmbeddingModel(place.shape[1], str(result.extra.get("kernel", "gauss")))
     items = np.concatenate([votes.answers.head, votes.answers.left, votes.answers.right])
     weight = np.bincount(items, minlength=len(place)).astype(np.float64)
-    parts = {name: np.where(is_known, values[codes], 1.0 if name.startswith("slope") else np.nan)
-             for name, values in summary.arrays().items()}  # fmt: skip
-    return replace(
-        result,
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate_of(votes, place, model, weight),
-        worker_summary=TripletWorkers(**parts),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        gold=None,
-    )
+    workers = summary.select(codes, is_known, slope=1.0, slope_low=1.0, slope_high=1.0)
+    return result.for_votes(votes, estimate_of(votes, place, model, weight), workers, extra=result.extra)
 
 
-def gold_answers(votes: Votes[Triplets], gold: Any) -> tuple[npt.NDArray[np.int64], Triplets]:
+def gold_answers(votes: Votes[Triplets], gold: Any) -> tuple[I8, Triplets]:
     """Return the codes of the gold tasks and their triplets as answers."""
     item_codes = items_of_tasks(votes)
     side = gold_sides(gold, votes.tasks, item_codes, votes.answers.items)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.kind import Kind
-from ..hooks import PackageHooks
-from .answers import TripletCoder, detect_columns, fill_columns
+from ..hooks import DecidedHooks
+from .answers import TripletCoder, detect_columns, fill_columns, triplet_votes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from ...core.result import Result
     from ...core.votes import Votes
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
-    from ...workers.studied import Studied
 
 
-class TripletHooks(PackageHooks):
+class TripletHooks(DecidedHooks):
     """Hooks of triplets."""
 
     display_name = "triplets"
@@ -29,25 +27,15 @@ class TripletHooks(PackageHooks):
 
         return TripletEstimate, TripletWorkers
 
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        from .fitting import from_table
+
+        return from_table(table)
+
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import TripletPlots
 
         return TripletPlots(result)
-
-    def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
-        from .workers import worker_rows
-
-        return worker_rows(result, limit)
-
-    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
-        from .workers import study_triplets
-
-        return self.call(study_triplets, votes, result, **options)
-
-    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
-        from .workers import flag_triplets
-
-        return flag_triplets(votes, result)
 
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import triplet_page
@@ -63,6 +51,7 @@ class TripletHooks(PackageHooks):
 KIND = Kind(
     name="triplets",
     hooks=TripletHooks(),
+    constructor=triplet_votes,
     columns={"head": "head", "left": "left", "right": "right", "closer": "closer"},
     coder=TripletCoder,
     default="crowd_embedding",

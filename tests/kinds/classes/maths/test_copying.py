@@ -12,7 +12,7 @@ from crowdwise import simulate
 from crowdwise.cli.demo import LABELLED, _crowd, load_digits
 from crowdwise.kinds.classes.maths.copying import STRENGTH, PairSums, compared_workers, groups_of, pair_sums
 from crowdwise.kinds.classes.maths.leave_out import FLOOR
-from crowdwise.kinds.classes.methods.ensemble.voices import GroupWeights, find_groups, voices
+from crowdwise.kinds.classes.methods.ensemble.copy_groups import GroupWeights, find_groups, group_codes
 from crowdwise.kinds.classes.methods.partitioned import PartitionedVotes, Solution, SolutionPredictor
 
 from .test_leave_out import inputs, small_crowd
@@ -194,12 +194,12 @@ def test_the_votes_of_a_group_on_a_task_weigh_as_much_as_the_largest():
     votes = cw.Annotations.from_arrays(
         [0, 0, 0, 1, 1, 2], list("abcabc"), ["x", "x", "y", "x", "y", "y"], weight=[1.0, 3.0, 2.0, 1.0, 1.0, 5.0]
     )
-    change = GroupWeights(voices([np.array([0, 1])], 3))
+    change = GroupWeights(group_codes([np.array([0, 1])], 3))
     weight = change(votes, None)[0].weight
     np.testing.assert_allclose(weight, [0.75, 2.25, 2.0, 0.5, 0.5, 5.0])
 
 
 def test_a_group_of_one_row_each_counts_once():
     votes = cw.Annotations.from_arrays([0, 0, 0, 0], list("abcd"), ["x", "x", "x", "y"])
-    weight = GroupWeights(voices([np.array([0, 1, 2])], 4))(votes, None)[0].weight
+    weight = GroupWeights(group_codes([np.array([0, 1, 2])], 4))(votes, None)[0].weight
     np.testing.assert_allclose(weight, [1 / 3, 1 / 3, 1 / 3, 1.0])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from crowdwise.kinds.classes.annotations import Annotations
-from crowdwise.kinds.classes.methods.gold import ClassOrder, Gold
+from crowdwise.kinds.classes.methods.gold import ClassOrder, GoldLabels
 
 
 def test_names_do_not_decide_the_order():
     votes = Annotations.from_arrays([0, 0, 1], [0, 1, 0], ["c", "a", "c"], classes=["a", "b", "c", "d"])
-    gold = Gold(np.array([4, 1], dtype=np.int32), 4)  # the second task is b, which nobody said
+    gold = GoldLabels(np.array([4, 1], dtype=np.int32), 4)  # the second task is b, which nobody said
     order = ClassOrder.of(votes, gold)
     assert order.rank.tolist() == [1, 2, 0, 3]
     assert order.n_unseen == 1

@@ -7,7 +7,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.kinds.classes.methods.ensemble.committee import MEMBERS, variant
-from crowdwise.kinds.classes.methods.ensemble.confidence import AVERAGE, Table, shipped
+from crowdwise.kinds.classes.methods.ensemble.confidence import AVERAGE, ConfidenceTable, shipped
 from crowdwise.kinds.classes.methods.ensemble.confidence import skill as skill_of
 from crowdwise.kinds.classes.methods.ensemble.pool import leaning
 from crowdwise.kinds.classes.methods.held_out import held_out
@@ -30,7 +30,7 @@ def test_calibration_changes_no_label_and_is_read_off_the_table():
     bare, told = (cw.classes.Committee(calibrated=calibrated, doubt=0.0).fit(votes) for calibrated in (False, True))
     np.testing.assert_array_equal(bare.labels, told.labels)
     skill = told.extra["skill"]
-    np.testing.assert_allclose(told.posterior, shipped().believed(bare.posterior, np.full(300, 4.0), skill))
+    np.testing.assert_allclose(told.posterior, shipped().calibrate(bare.posterior, np.full(300, 4.0), skill))
     order = np.argsort(bare.posterior[0])
     assert (np.diff(told.posterior[0][order]) >= 0).all()
     mean, low, high = told.expected_accuracy
@@ -45,16 +45,16 @@ def test_expected_accuracy_leaves_gold_out():
 
 
 def test_many_labels_say_more_than_few():
-    table, pool = Table(0.15, 0.0, 0.1, 1.0), np.array([[0.8, 0.2], [0.8, 0.2]])
-    p = table.believed(pool, np.array([3.0, 30.0]))
+    table, pool = ConfidenceTable(0.15, 0.0, 0.1, 1.0), np.array([[0.8, 0.2], [0.8, 0.2]])
+    p = table.calibrate(pool, np.array([3.0, 30.0]))
     assert p[0, 0] < p[1, 0]
 
 
 def test_a_lone_label_of_a_crowd_that_agrees_is_worth_more():
     pool, lone, many = np.array([[0.9, 0.1]]), np.array([1.0]), np.array([50.0])
-    weak, strong = (shipped().believed(pool, lone, at)[0, 0] for at in (0.55, 0.95))
+    weak, strong = (shipped().calibrate(pool, lone, at)[0, 0] for at in (0.55, 0.95))
     assert weak + 0.02 < strong
-    assert abs(np.subtract(*(shipped().believed(pool, many, at)[0, 0] for at in (0.55, 0.95)))) < 0.01
+    assert abs(np.subtract(*(shipped().calibrate(pool, many, at)[0, 0] for at in (0.55, 0.95)))) < 0.01
     found = {}
     for level in (0.5, 0.9):
         votes, truth, _ = planted(n=2000, m=30, k=3, labels=3, seed=2, low=level, high=level)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.em.kernels import Workspace, stats_of
-from crowdwise.kinds.classes.methods.base import Run
+from crowdwise.kinds.classes.methods.base import SolveOptions
 from crowdwise.kinds.classes.methods.confusion.mace import MACEParams, split
 from tests.conftest import build, crowds, planted
 
@@ -44,7 +44,7 @@ def test_every_label_is_known_or_spammed():
 @given(crowd=crowds(), smoothing=st.sampled_from([0.01, 1.0]), variational=st.booleans())
 def test_the_objective_never_falls(crowd, smoothing, variational):
     method = cw.MACE(smoothing=smoothing, variational=variational, max_iter=60, n_init=2, tol=0)
-    trace = method.solve(build(crowd), None, Run()).trace
+    trace = method.solve(build(crowd), None, SolveOptions()).trace
     assert (np.diff(trace) >= -1e-9 * np.maximum(1, np.abs(trace[1:]))).all()
 
 

@@ -10,7 +10,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.core.errors import ParameterError
 from crowdwise.judges.maths import effective_number, error_correlation
-from crowdwise.kinds.classes.simulate.judges import ROUND, Panel, judged
+from crowdwise.kinds.classes.simulate.judges import ROUND, Panel, draw_verdicts
 
 
 @pytest.mark.parametrize("name", list(simulate.JUDGE_SCENARIOS))
@@ -28,15 +28,15 @@ def test_every_scenario_at_every_size(name):
 def test_families_err_together_and_independent_judges_do_not():
     rng = np.random.default_rng(1)
     for families, low, high in (((1,) * 9, 8.5, 9.5), ((9,), 1.0, 2.0), ((3, 3, 3), 3.0, 4.5)):
-        drawn = judged(Panel(families=families, hidden=0.8, report=0.97), 20_000, rng)
+        drawn = draw_verdicts(Panel(families=families, hidden=0.8, report=0.97), 20_000, rng)
         wrong = (drawn.opinion != drawn.truth[:, None]).astype(float)
         assert low <= effective_number(error_correlation(wrong).r) <= high
 
 
 def test_shares_are_those_that_were_asked_for():
-    drawn = judged(Panel((1,), 3, hidden=0.8, report=0.9), 100_000, 0)
+    drawn = draw_verdicts(Panel((1,), 3, hidden=0.8, report=0.9), 100_000, 0)
     assert (drawn.opinion[:, 0] == drawn.truth).mean() == pytest.approx(0.8 * 0.9 + 0.2 * 0.1 / 2, abs=0.005)
-    drawn = judged(Panel((1,) * 3, 4, hidden=1.0, report=1.0, hard=0.3, lured=0.6), 100_000, 1)
+    drawn = draw_verdicts(Panel((1,) * 3, 4, hidden=1.0, report=1.0, hard=0.3, lured=0.6), 100_000, 1)
     assert drawn.hard.mean() == pytest.approx(0.3, abs=0.01)
     wrong = drawn.opinion != drawn.truth[:, None]
     assert wrong[drawn.hard].mean() == pytest.approx(0.6, abs=0.01)
@@ -46,7 +46,7 @@ def test_shares_are_those_that_were_asked_for():
 
 
 def test_repeats_waver_as_often_as_said_and_lost_verdicts_are_null():
-    drawn = judged(Panel((1, 1), 3, repeats=4, firm=0.8, lost=0.1), 20_000, 2)
+    drawn = draw_verdicts(Panel((1, 1), 3, repeats=4, firm=0.8, lost=0.1), 20_000, 2)
     assert drawn.rows["label"].null_count() / len(drawn.rows) == pytest.approx(0.1, abs=0.005)
     kept = drawn.rows.drop_nulls()
     own = drawn.opinion[kept["task"].to_numpy(), kept["worker"].to_numpy()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,6 +23,15 @@ class MissingError(InputError, KeyError, AssertionError):
 
 class NotFittedError(InputError, AttributeError):
     """Prediction before fit; like scikit-learn's error of this name, a ValueError and an AttributeError."""
+
+
+def select_columns(data: Any, names: Iterable[str]) -> Any:
+    """Return these columns of a frame; raise if one is missing."""
+    names = list(names)
+    for name in names:
+        if name not in data.columns:
+            raise MissingError(f"the frame has no column {name!r}; it has {', '.join(map(str, data.columns))}")
+    return data[names]
 
 
 def _crowdkit_base() -> Any:
@@ -49,5 +59,16 @@ class BaseClassificationAggregator(_crowdkit_base()):  # type: ignore[misc]
         raise NotImplementedError
 
     def fit_predict(self, data: Any) -> Any:
-        """Fit, and return the labels by task."""
-        raise NotImplementedError
+        """labels_ of the data."""
+        return self.fit(data).labels_
+
+
+@dataclass(eq=False)
+class ProbabilisticAggregator(BaseClassificationAggregator):
+    """Base of the aggregators with probabilities; `probas_` is a frame with one row a task and one column a class."""
+
+    probas_: Any = field(init=False, repr=False)
+
+    def fit_predict_proba(self, data: Any) -> Any:
+        """probas_ of the data: one row a task, one column a class."""
+        return self.fit(data).probas_

@@ -12,7 +12,7 @@ import pandas as pd
 from ....em.kernels import many_fits
 from .base import BaseClassificationAggregator, MissingError
 from .majority_vote import MajorityVote
-from .table import Table, columns_of, read
+from .table import CodedFrame, columns_of, read
 from .utils import clone_aggregator
 
 
@@ -22,8 +22,8 @@ class BinaryRelevance(BaseClassificationAggregator):
 
     `aggregators_` holds the copies by class, `labels_` a list of classes for each task, which may be empty.
 
-    >>> said = [["x", "y"], ["x"], ["x", "z"]]
-    >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": said})
+    >>> labels = [["x", "y"], ["x"], ["x", "z"]]
+    >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": labels})
     >>> BinaryRelevance().fit_predict(votes).to_dict()
     {1: ['x']}
     """
@@ -65,20 +65,16 @@ class BinaryRelevance(BaseClassificationAggregator):
         self.labels_ = pd.Series(chosen, index=pd.Index(list(tasks), name="task"), name="agg_label")
         return self
 
-    def _shared(self, rows: Any) -> Table | None:
+    def _shared(self, rows: Any) -> CodedFrame | None:
         """Return the rows as codes if they can be shared by all classes; else None."""
         if not hasattr(self.base_aggregator, "fit_table") or rows.isna().to_numpy().any():
             return None
         table = read(rows.assign(label=0))
         return table if len(table.votes) == len(rows) and table.has_unique_pairs else None
 
-    def _one(self, name: Any, rows: Any, yes: Any, shared: Table | None) -> Any:
+    def _one(self, name: Any, rows: Any, yes: Any, shared: CodedFrame | None) -> Any:
         """Fit one class, and return labels 0 and 1 by task."""
         aggregator = self.aggregators_[name] = clone_aggregator(self.base_aggregator)
         if shared is None or bool(yes.all()):
             return aggregator.fit_predict(rows.assign(label=yes))
         return aggregator.fit_table(shared.relabelled(yes)).labels_
-
-    def fit_predict(self, data: Any) -> Any:
-        """labels_ of the data."""
-        return self.fit(data).labels_

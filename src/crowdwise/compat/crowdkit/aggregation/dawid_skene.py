@@ -12,17 +12,15 @@ import pandas as pd
 from ....em.kernels import Stats, Workspace, accumulate, stats_of
 from ....kinds.classes.methods.confusion.matrices import MaximumLikelihood, coin_matrix
 from ....stats.logspace import shares
-from .base import BaseClassificationAggregator, InputError
-from .history import assigned, counted, normalised
-from .table import F8, Table, read
+from .base import InputError, ProbabilisticAggregator
+from .history import EPS, assigned, counted, normalised
+from .table import F8, CodedFrame, read
 
-# crowd-kit's lower bound of probabilities.
-EPS = 1e-10
 FRAMES = ("probas_", "priors_", "errors_")
 
 
 @dataclass(eq=False)
-class DawidSkene(BaseClassificationAggregator):
+class DawidSkene(ProbabilisticAggregator):
     """One error matrix per worker, by maximum likelihood EM: at most `n_iter` rounds, until the bound per label rises
     by less than `tol`. Probabilities, priors and errors are crowd-kit's, except for four corrections:
 
@@ -42,11 +40,10 @@ class DawidSkene(BaseClassificationAggregator):
     n_iter: int = 100
     tol: float = 1e-5
     initial_error_strategy: Literal["assign", "addition"] | None = None
-    probas_: Any = field(init=False, repr=False)
     priors_: Any = field(init=False, repr=False)
     errors_: Any = field(init=False, repr=False)
     loss_history_: list[float] = field(init=False, repr=False)
-    _state: tuple[Table, F8, F8, F8] = field(init=False, repr=False)
+    _state: tuple[CodedFrame, F8, F8, F8] = field(init=False, repr=False)
 
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
         """Fit to `data` with task, worker and label.
@@ -56,7 +53,7 @@ class DawidSkene(BaseClassificationAggregator):
         """
         return self.fit_table(read(data), true_labels, initial_error)._make_frames()
 
-    def fit_table(self, table: Table, true_labels: Any = None, initial_error: Any = None) -> Self:
+    def fit_table(self, table: CodedFrame, true_labels: Any = None, initial_error: Any = None) -> Self:
         """Fit to a frame that has been read; the larger tables are computed on access."""
         if not len(table.votes):
             self._set_empty()
@@ -85,7 +82,7 @@ class DawidSkene(BaseClassificationAggregator):
         """labels_ of the data."""
         return self.fit(data, true_labels, initial_error).labels_
 
-    def _run(self, table: Table, errors: _Errors, gold: npt.NDArray[np.int32] | None) -> None:
+    def _run(self, table: CodedFrame, errors: _Errors, gold: npt.NDArray[np.int32] | None) -> None:
         votes = table.votes
         space = Workspace.of(votes, gold)
         posterior = shares(votes.votes)
@@ -166,7 +163,7 @@ class OneCoinDawidSkene(DawidSkene):
         """Fit to `data` with task, worker, label."""
         return self.fit_table(read(data))._make_frames()
 
-    def fit_table(self, table: Table, *_: Any) -> Self:
+    def fit_table(self, table: CodedFrame, *_: Any) -> Self:
         """Fit to a frame that has been read."""
         if not len(table.votes):
             self._set_empty()
@@ -176,19 +173,14 @@ class OneCoinDawidSkene(DawidSkene):
         self.skills_ = table.by_worker(coins.skill, table.first["worker"], "skill")
         return self
 
-    def fit_predict_proba(self, data: Any) -> Any:  # type: ignore[override]
-        """probas_ of the data: one row a task, one column a class."""
-        return self.fit(data).probas_
-
-    def fit_predict(self, data: Any) -> Any:  # type: ignore[override]
-        """labels_ of the data."""
-        return self.fit(data).labels_
+    fit_predict = ProbabilisticAggregator.fit_predict  # type: ignore[assignment]
+    fit_predict_proba = ProbabilisticAggregator.fit_predict_proba  # type: ignore[assignment]
 
 
 class _Errors:
     """The M-step: theta[worker, observed, true] from expected counts; `start`, where given, replaces the first."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: CodedFrame) -> None:
         k = table.votes.n_classes
         self.start: F8 | None = None
         self.model = MaximumLikelihood(np.zeros((k, k)), 0.0)
@@ -210,7 +202,7 @@ class _Errors:
 class _Coins(_Errors):
     """One probability per worker, clipped as crowd-kit does."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: CodedFrame) -> None:
         super().__init__(table)
         self.n = np.maximum(table.votes.labels_per_worker, 1)
         self.skill: F8 = np.empty(0)
@@ -228,7 +220,7 @@ def _expected(stats: Stats, theta: F8, prior: F8) -> float:
     return float(np.vdot(stats.counts, logs) + stats.mass @ np.log(prior))
 
 
-def _gold(table: Table, true_labels: Any) -> npt.NDArray[np.int32] | None:
+def _gold(table: CodedFrame, true_labels: Any) -> npt.NDArray[np.int32] | None:
     """Return gold[task]: a class, or the number of classes if the truth is not known."""
     if true_labels is None:
         return None

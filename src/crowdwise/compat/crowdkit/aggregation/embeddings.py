@@ -13,7 +13,7 @@ import pandas as pd
 from ....kinds.texts.answers import runs_of
 from ....kinds.texts.kernels import squared_distances, weighted_means
 from ....kinds.texts.maths import gleu, pairs_within
-from .base import InputError, MissingError
+from .base import InputError, select_columns
 
 F8 = npt.NDArray[np.float64]
 # Lower bound of distances, so that a worker who is always at the mean has a finite weight.
@@ -34,16 +34,14 @@ def _table(embeddings: list[Any]) -> F8:
     return np.array([np.asarray(e, dtype=np.float64).ravel() for e in embeddings]).reshape(len(embeddings), -1)
 
 
-class Rows:
+class EmbeddedAnswers:
     """Answers with embeddings as arrays, rows sorted by task (stably)."""
 
     def __init__(self, data: Any, true_embeddings: Any = None) -> None:
-        for name in COLUMNS:
-            if name not in data.columns:
-                raise MissingError(f"the data have no column {name!r}; they have {', '.join(map(str, data.columns))}")
+        frame = select_columns(data, COLUMNS)
         if true_embeddings is not None and not true_embeddings.index.is_unique:
             raise InputError("true_embeddings has a task twice; one true embedding a task is supported")
-        self.frame = data[list(COLUMNS)].sort_values("task", kind="stable").reset_index(drop=True)
+        self.frame = frame.sort_values("task", kind="stable").reset_index(drop=True)
         self.task, self.tasks = pd.factorize(self.frame["task"], sort=True)
         self.worker, self.workers = pd.factorize(self.frame["worker"])
         self.x: F8 = _table(list(self.frame["embedding"]))
@@ -95,7 +93,7 @@ class ClosestToAverage:
 
     def fit(self, data: Any, aggregated_embeddings: Any = None, true_embeddings: Any = None) -> ClosestToAverage:
         """Fit to `data` with task, worker, output, embedding."""
-        rows = Rows(data, true_embeddings)
+        rows = EmbeddedAnswers(data, true_embeddings)
         mean = rows.averages(np.ones(len(rows.task)))
         if aggregated_embeddings is not None:
             aligned = aggregated_embeddings.reindex(rows.tasks) if hasattr(aggregated_embeddings, "reindex") else None
@@ -104,7 +102,7 @@ class ClosestToAverage:
             )
         return self._choose(rows, mean)
 
-    def _choose(self, rows: Rows, mean: F8) -> ClosestToAverage:
+    def _choose(self, rows: EmbeddedAnswers, mean: F8) -> ClosestToAverage:
         if self.distance is cosine_distance:
             score = rows.cosines(mean)
         else:
@@ -141,21 +139,21 @@ class RASA:
     skills_: Any = field(init=False, repr=False)
     prior_skills_: Any = field(init=False, repr=False)
     aggregated_embeddings_: Any = field(init=False, repr=False)
-    _rows: Rows = field(init=False, repr=False)
+    _rows: EmbeddedAnswers = field(init=False, repr=False)
     scores_: Any = field(init=False, repr=False)
     embeddings_and_outputs_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any, true_embeddings: Any = None) -> Any:
         """Fit to `data` with task, worker, output, embedding; `true_embeddings` is a Series by task."""
-        self._rows = rows = Rows(data, true_embeddings)
+        self._rows = rows = EmbeddedAnswers(data, true_embeddings)
         self._fit(rows, self._local(rows))
         return self
 
-    def _local(self, rows: Rows) -> F8:
+    def _local(self, rows: EmbeddedAnswers) -> F8:
         """Return the weight of each answer by its similarity to the others of its task; here 1."""
         return np.ones(len(rows.task))
 
-    def _fit(self, rows: Rows, local: F8) -> None:
+    def _fit(self, rows: EmbeddedAnswers, local: F8) -> None:
         from scipy.stats import chi2
 
         n = np.bincount(rows.worker, minlength=len(rows.workers))
@@ -219,7 +217,7 @@ class HRRASA(RASA):
         self.lambda_emb, self.lambda_out = lambda_emb, lambda_out
         self.calculate_ranks, self.output_similarity = calculate_ranks, output_similarity
 
-    def _local(self, rows: Rows) -> F8:
+    def _local(self, rows: EmbeddedAnswers) -> F8:
         offsets = np.concatenate([[0], np.cumsum(rows.count)]).astype(np.int64)
         i, j = pairs_within(offsets)
         size = (rows.x**2).sum(axis=1)
@@ -242,7 +240,7 @@ class HRRASA(RASA):
 
     def fit(self, data: Any, true_embeddings: Any = None) -> Any:
         """Fit as RASA; with `calculate_ranks` also compute the table ranks_ of task, output, rank."""
-        self._rows = rows = Rows(data, true_embeddings)
+        self._rows = rows = EmbeddedAnswers(data, true_embeddings)
         local = np.maximum(self._local(rows), 1e-12)
         self._fit(rows, local)
         if self.calculate_ranks:

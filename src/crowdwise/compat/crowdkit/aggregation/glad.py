@@ -11,12 +11,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ....stats.logspace import normalise_rows
-from .base import BaseClassificationAggregator, InputError
-from .table import F8, Table, read
+from .base import InputError, ProbabilisticAggregator
+from .table import F8, CodedFrame, read
 
 
 @dataclass(eq=False)
-class GLAD(BaseClassificationAggregator):
+class GLAD(ProbabilisticAggregator):
     """P(right) = sigma(alpha[worker] · exp(beta[task])), with normal priors around `alphas_priors_mean` and
     `betas_priors_mean` (Series, default 1). At most `n_iter` rounds until the loss rises by less than `tol`, each with
     at most `m_step_max_iter` steps of conjugate gradients, to `m_step_tol`.
@@ -38,7 +38,6 @@ class GLAD(BaseClassificationAggregator):
     betas_priors_mean: Any = None
     m_step_max_iter: int = 25
     m_step_tol: float = 1e-2
-    probas_: Any = field(init=False, repr=False)
     alphas_: Any = field(init=False, repr=False)
     betas_: Any = field(init=False, repr=False)
     loss_history_: list[float] = field(init=False, repr=False)
@@ -78,15 +77,7 @@ class GLAD(BaseClassificationAggregator):
         self.betas_ = pd.Series(x[m:][tasks], index=table.tasks.take(tasks), name="beta")
         return self
 
-    def fit_predict_proba(self, data: Any) -> Any:
-        """probas_ of the data: one row a task, one column a class."""
-        return self.fit(data).probas_
-
-    def fit_predict(self, data: Any) -> Any:
-        """labels_ of the data."""
-        return self.fit(data).labels_
-
-    def _names(self, table: Table) -> None:
+    def _names(self, table: CodedFrame) -> None:
         """Set the attributes that describe the data."""
         self.tasks_ = table.tasks.take(table.first["task"]).array
         self.workers_ = table.workers.take(table.first["worker"]).array
@@ -101,7 +92,7 @@ class GLAD(BaseClassificationAggregator):
 class _Model:
     """Expected log density of the labels given each row's probability of being right, and its gradient."""
 
-    def __init__(self, table: Table, priors: Any, alphas: Any, betas: Any) -> None:
+    def __init__(self, table: CodedFrame, priors: Any, alphas: Any, betas: Any) -> None:
         self.votes = table.votes
         self.classes = table.classes if priors is None else pd.Index(sorted(priors.index))
         self.k = len(self.classes)

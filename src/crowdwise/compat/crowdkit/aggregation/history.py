@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from .base import InputError
-from .table import F8, I8, Table
+from .table import F8, I8, CodedFrame
 
+# crowd-kit's lower bound of probabilities.
 EPS = 1e-10
 
 
-def assigned(table: Table, initial_error: Any) -> F8:
+def assigned(table: CodedFrame, initial_error: Any) -> F8:
     """Return theta[worker, observed, true] of a frame that has a row for every (worker, label) in the data."""
     worker, label, true = _codes(table, initial_error)
     is_present = (worker >= 0) & (label >= 0)
@@ -39,7 +40,7 @@ def normalised(initial_error: Any) -> Any:
     return theta / theta.groupby(level="worker", sort=False).transform("sum")
 
 
-def counted(table: Table, initial_error: Any) -> tuple[F8, F8 | None]:
+def counted(table: CodedFrame, initial_error: Any) -> tuple[F8, F8 | None]:
     """Return counts[worker, observed, true], and counts[worker, true] of labels that do not occur in the data.
 
     The latter belong to the workers' totals. Workers without history have no counts; workers without labels are
@@ -56,7 +57,7 @@ def counted(table: Table, initial_error: Any) -> tuple[F8, F8 | None]:
     return _spread(table, values, worker, label, true), elsewhere
 
 
-def _codes(table: Table, initial_error: Any) -> tuple[I8, I8, I8]:
+def _codes(table: CodedFrame, initial_error: Any) -> tuple[I8, I8, I8]:
     if list(initial_error.index.names) != ["worker", "label"]:
         raise InputError(f"The index of initial_error must be: worker, label; got: {list(initial_error.index.names)}")
     worker = table.codes_of("worker", initial_error.index.get_level_values("worker"))
@@ -65,7 +66,7 @@ def _codes(table: Table, initial_error: Any) -> tuple[I8, I8, I8]:
     return worker, label, true
 
 
-def _spread(table: Table, values: F8, worker: I8, label: I8, true: I8) -> F8:
+def _spread(table: CodedFrame, values: F8, worker: I8, label: I8, true: I8) -> F8:
     k = len(table.classes)
     out = np.zeros((len(table.workers), k, k))
     rows, current = np.flatnonzero((worker >= 0) & (label >= 0)), np.flatnonzero(true >= 0)

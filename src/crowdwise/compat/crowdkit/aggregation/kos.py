@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .base import BaseClassificationAggregator, InputError
-from .table import F8, Table, read
+from .table import F8, CodedFrame, read
 
 # Messages grow without bound; crowd-kit stops before they overflow.
 LIMIT = 1e300
@@ -44,11 +44,7 @@ class KOS(BaseClassificationAggregator):
         self.labels_ = table.labels(np.where(score < 0, minus, plus))
         return self
 
-    def fit_predict(self, data: Any) -> Any:
-        """labels_ of the data."""
-        return self.fit(data).labels_
-
-    def _scores(self, table: Table, sign: F8) -> F8:
+    def _scores(self, table: CodedFrame, sign: F8) -> F8:
         votes = table.votes
         y = np.random.RandomState(self.random_state).normal(loc=1, scale=1, size=len(sign))[table.row]
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from ....em.kernels import Workspace
 from ....kinds.classes.methods.confusion.mace import MACEModel, MACEParams, VariationalMACE
-from .base import BaseClassificationAggregator, InputError
-from .table import F8, Table, read
+from .base import InputError, ProbabilisticAggregator
+from .table import F8, CodedFrame, read
 
 
 @dataclass(eq=False)
-class MACE(BaseClassificationAggregator):
+class MACE(ProbabilisticAggregator):
     """`n_restarts` runs of `n_iter` rounds by `method` "vb" (Beta(`alpha`, `beta`) on knowing, Dir(10) on habits) or
     "em"; the run with the highest likelihood stays. `spamming_[worker, (spams, knows)]` and `thetas_[worker, label]`
     have workers and labels in order of appearance.
@@ -39,7 +39,6 @@ class MACE(BaseClassificationAggregator):
     theta_priors_: Any = field(init=False, repr=False)
     strategy_priors_: Any = field(init=False, repr=False)
     smoothing_: float = field(init=False, repr=False)
-    probas_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any) -> MACE:
         """Fit to `data` with task, worker, label."""
@@ -52,7 +51,7 @@ class MACE(BaseClassificationAggregator):
         if self.method == "vb":
             self.theta_priors_ = np.tile([float(self.alpha), float(self.beta)], (m, 1))
             self.strategy_priors_ = np.full((m, k), 10.0)
-            model = _Beliefs(self.beta, self.alpha, 10.0)
+            model = _TwoPriorMACE(self.beta, self.alpha, 10.0)
         space, rng = Workspace.of(table.votes), np.random.RandomState(self.random_state)
         best: tuple[MACEParams, float] | None = None
         for start in range(self.n_restarts):
@@ -63,15 +62,7 @@ class MACE(BaseClassificationAggregator):
             raise InputError(f"n_restarts must be at least 1, got {self.n_restarts}")
         return self._keep(table, best[0], model.posterior(best[0], space))
 
-    def fit_predict(self, data: Any) -> Any:
-        """labels_ of the data."""
-        return self.fit(data).labels_
-
-    def fit_predict_proba(self, data: Any) -> Any:
-        """probas_ of the data: one row a task, one column a class."""
-        return self.fit(data).probas_
-
-    def _start(self, table: Table, rng: np.random.RandomState, start: int) -> MACEParams:
+    def _start(self, table: CodedFrame, rng: np.random.RandomState, start: int) -> MACEParams:
         """Draw a start: the first as crowd-kit, which draws both tables from one seed, later ones from the stream."""
         workers, labels = table.first["worker"], table.first["label"]
 
@@ -92,7 +83,7 @@ class MACE(BaseClassificationAggregator):
             stats, log_likelihood = model.accumulate(worker, space)
         return worker, log_likelihood
 
-    def _keep(self, table: Table, worker: MACEParams, posterior: F8) -> MACE:
+    def _keep(self, table: CodedFrame, worker: MACEParams, posterior: F8) -> MACE:
         workers, labels, tasks = table.first["worker"], table.first["label"], table.first["task"]
         self.spamming_ = np.stack([worker.spam, worker.know], axis=1)[workers]
         self.thetas_ = worker.habit[np.ix_(workers, labels)]
@@ -101,8 +92,8 @@ class MACE(BaseClassificationAggregator):
         return self
 
 
-class _Beliefs(VariationalMACE):
-    """Beliefs with different priors on knowing and on spamming."""
+class _TwoPriorMACE(VariationalMACE):
+    """Variational MACE with different priors on knowing and on spamming."""
 
     def __init__(self, know: float, spam: float, habit: float) -> None:
         super().__init__(know, habit)

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from ....kinds.classes.annotations import Annotations
 from ....kinds.classes.methods.voting import agreement_with
-from .base import BaseClassificationAggregator
+from .base import ProbabilisticAggregator
 from .table import F8, columns_of, read
 from .utils import add_skills_to_data
 
 
 @dataclass(eq=False)
-class MajorityVote(BaseClassificationAggregator):
+class MajorityVote(ProbabilisticAggregator):
     """Vote shares, optionally weighted by `skills` at fit.
 
     `on_missing_skill` handles workers without a skill: "error", "ignore" (their labels do not count) or "value" (they
@@ -34,7 +34,6 @@ class MajorityVote(BaseClassificationAggregator):
     default_skill: float | None = None
     on_missing_skill: str = "error"
     skills_: Any = field(init=False, repr=False)
-    probas_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any, skills: Any = None) -> MajorityVote:
         """Fit to `data` with task, worker, label; `skills` is a Series by worker."""

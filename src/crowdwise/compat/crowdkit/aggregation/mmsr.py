@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ....kinds.classes.maths import moments
 from ....kinds.classes.methods.spectral import _robust_mean, log_odds, upright
-from .base import BaseClassificationAggregator, InputError, NotFittedError
-from .majority_vote import MajorityVote
-from .table import F8, Table, read
+from .base import InputError
+from .skills import SkillVote
+from .table import F8, CodedFrame, read
 
 
 @dataclass(eq=False)
-class MMSR(BaseClassificationAggregator):
+class MMSR(SkillVote):
     """Skills (log odds) from at most `n_iter` rounds, until they change by less than `tol`.
 
     The start is drawn with `random_state` as in crowd-kit; `loss_history_` holds the change of each round.
@@ -27,10 +27,10 @@ class MMSR(BaseClassificationAggregator):
     crowd-kit's.
     """
 
+    SHARES: ClassVar[str] = "scores_"
     n_iter: int = 10_000
     tol: float = 1e-10
     random_state: int | None = 0
-    skills_: Any = field(init=False, repr=False)
     scores_: Any = field(init=False, repr=False)
     loss_history_: list[float] = field(init=False, repr=False)
 
@@ -53,10 +53,6 @@ class MMSR(BaseClassificationAggregator):
         self.skills_ = table.by_worker(log_odds(skill, k), table.first["worker"], "skill")
         return self
 
-    def predict(self, data: Any) -> Any:
-        """labels_ of the data; every worker in it needs a skill."""
-        return self._apply(data).labels_
-
     def predict_score(self, data: Any) -> Any:
         """scores_ of the data: one row a task, one column a class."""
         return self._apply(data).scores_
@@ -69,14 +65,7 @@ class MMSR(BaseClassificationAggregator):
         """fit, then predict_score on the same data."""
         return self.fit(data).predict_score(data)
 
-    def _apply(self, data: Any) -> MMSR:
-        if not hasattr(self, "skills_"):
-            raise NotFittedError("this MMSR is not fitted yet; call fit first")
-        vote = MajorityVote().fit(data, self.skills_)
-        self.labels_, self.scores_ = vote.labels_, vote.probas_
-        return self
-
-    def _sizes(self, table: Table, product: Any) -> F8:
+    def _sizes(self, table: CodedFrame, product: Any) -> F8:
         """Return |s| by alternating robust means, from crowd-kit's start; workers without common tasks get the mean."""
         m, order = product.shape[0], table.first["worker"]
         degree = np.diff(product.indptr)

@@ -11,16 +11,14 @@ import pandas as pd
 
 from ....em.ascent import Point, climb
 from ....kinds.comparisons.maths.models import NoisyObjective, PairRows
-from .base import InputError, MissingError
+from .base import InputError, select_columns
 
 F8 = npt.NDArray[np.float64]
 
 
 def _rows(data: Any, worker: bool) -> tuple[PairRows, Any, Any]:
     """Return the rows of a frame, its items and its workers."""
-    for name in ("left", "right", "label", *["worker"] * worker):
-        if name not in data.columns:
-            raise MissingError(f"the data have no column {name!r}; they have {', '.join(map(str, data.columns))}")
+    data = select_columns(data, ["left", "right", "label", *["worker"] * worker])
     items, codes = np.unique(data[["left", "right", "label"]].to_numpy(), return_inverse=True)
     left, right, won = codes.reshape(-1, 3).T
     is_invalid = (won != left) & (won != right)
@@ -33,7 +31,20 @@ def _rows(data: Any, worker: bool) -> tuple[PairRows, Any, Any]:
 
 
 @dataclass(eq=False)
-class BradleyTerry:
+class PairwiseAggregator:
+    """Base of the two; `scores_` is a Series by item."""
+
+    def fit(self, data: Any) -> Any:
+        """Fit to a frame of comparisons; return self."""
+        raise NotImplementedError
+
+    def fit_predict(self, data: Any) -> Any:
+        """scores_ of the data."""
+        return self.fit(data).scores_
+
+
+@dataclass(eq=False)
+class BradleyTerry(PairwiseAggregator):
     """Bradley-Terry by minorisation-maximisation: at most `n_iter` sweeps, until the scores change by less than `tol`.
 
     crowd-kit compares an array with itself in this criterion and stops after the second sweep.
@@ -71,13 +82,9 @@ class BradleyTerry:
         self.scores_ = pd.Series(score, index=items)
         return self
 
-    def fit_predict(self, data: Any) -> Any:
-        """scores_ of the data."""
-        return self.fit(data).scores_
-
 
 @dataclass(eq=False)
-class NoisyBradleyTerry:
+class NoisyBradleyTerry(PairwiseAggregator):
     """A worker compares the items with probability `skills_`, and else prefers the left one with probability `biases_`.
 
     `random_state` draws the start, as in crowd-kit. crowd-kit's gradients of the worker parameters contain only the
@@ -115,7 +122,3 @@ class NoisyBradleyTerry:
         self.biases_ = pd.Series(1 / (1 + np.exp(-habit)), index=workers)
         self.skills_ = pd.Series(skill, index=workers)
         return self
-
-    def fit_predict(self, data: Any) -> Any:
-        """scores_ of the data."""
-        return self.fit(data).scores_

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ....kinds.outlines.kernels import count_codes
-from .base import InputError, MissingError
+from .base import InputError, select_columns
 from .utils import add_skills_to_data
 
 F8 = npt.NDArray[np.float64]
@@ -106,7 +107,7 @@ class SegmentationMajorityVote(BaseImageSegmentationAggregator):
         """Fit to `data` with task, worker, segmentation; `skills` is a Series by worker."""
         self.skills_ = skills
         frame = data if skills is None else add_skills_to_data(
-            _checked(data), skills, self.on_missing_skill, self.default_skill
+            select_columns(data, COLUMNS), skills, self.on_missing_skill, self.default_skill
         )  # fmt: skip
         images = {}
         for task, masks, rows in _images(frame):
@@ -182,11 +183,11 @@ class SegmentationEM(BaseImageSegmentationAggregator):
             right = np.where(membership > 0, skill[:, None], 1 - skill[:, None])
             with np.errstate(divide="ignore"):
                 yes, no = np.log(right), np.log(1 - right)
-                belief = _posterior(np.log(prior) + yes.sum(axis=0), np.log(1 - prior) + no.sum(axis=0))
-            belief[belief < self.eps] = 0.0
-            skill = _skills(pixels, belief, region)
-            bound = _bound(pixels, skill, prior, belief) / (len(membership) * float(pixels.count.sum()))
-            prior = belief
+                posterior = _posterior(np.log(prior) + yes.sum(axis=0), np.log(1 - prior) + no.sum(axis=0))
+            posterior[posterior < self.eps] = 0.0
+            skill = _skills(pixels, posterior, region)
+            bound = _bound(pixels, skill, prior, posterior) / (len(membership) * float(pixels.count.sum()))
+            prior = posterior
             self.loss_history_.append(bound)
             if bound - last < self.tol:
                 break
@@ -194,11 +195,11 @@ class SegmentationEM(BaseImageSegmentationAggregator):
         return np.asarray(prior > 0.5)
 
 
-def _skills(pixels: Patterns, belief: F8, region: float) -> F8:
+def _skills(pixels: Patterns, posterior: F8, region: float) -> F8:
     wrong = (
         pixels.membership @ pixels.count
-        + float(pixels.count @ belief)
-        - 2 * (pixels.membership @ (pixels.count * belief))
+        + float(pixels.count @ posterior)
+        - 2 * (pixels.membership @ (pixels.count * posterior))
     )
     return np.asarray(1 - wrong / region)
 
@@ -212,25 +213,18 @@ def _posterior(yes: F8, no: F8) -> F8:
         return np.where(is_possible, a / (a + b), 0.0)
 
 
-def _bound(pixels: Patterns, skill: F8, prior: F8, belief: F8) -> float:
+def _bound(pixels: Patterns, skill: F8, prior: F8, posterior: F8) -> float:
     right = np.where(pixels.membership > 0, skill[:, None], 1 - skill[:, None])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # impossible values have log -inf
-        inside = np.nan_to_num((np.log(right) + np.log(prior)) * belief, nan=0.0)
-        outside = np.nan_to_num((np.log(1 - right) + np.log(1 - prior)) * (1 - belief), nan=0.0)
-        entropy = np.nan_to_num(np.log(belief) * belief, nan=0.0)
+        inside = np.nan_to_num((np.log(right) + np.log(prior)) * posterior, nan=0.0)
+        outside = np.nan_to_num((np.log(1 - right) + np.log(1 - prior)) * (1 - posterior), nan=0.0)
+        entropy = np.nan_to_num(np.log(posterior) * posterior, nan=0.0)
         return float((inside.sum(axis=0) + outside.sum(axis=0) - entropy) @ pixels.count)
-
-
-def _checked(data: Any) -> Any:
-    missing = [name for name in COLUMNS if name not in data.columns]
-    if missing:
-        raise MissingError(f"the frame has no column {missing[0]!r}; masks need task, worker, segmentation")
-    return data[list(COLUMNS)]
 
 
 def _images(data: Any) -> Iterator[tuple[Any, list[Mask], Any]]:
     """Yield (task, the workers' masks, rows) of each image."""
-    frame = data if "skill" in data.columns else _checked(data)
+    frame = data if "skill" in data.columns else select_columns(data, COLUMNS)
     for task, rows in frame.groupby("task", sort=True):
         masks = [np.asarray(mask) for mask in rows["segmentation"]]
         if len({mask.shape for mask in masks}) > 1 or masks[0].ndim != 2:
@@ -240,7 +234,5 @@ def _images(data: Any) -> Iterator[tuple[Any, list[Mask], Any]]:
 
 
 def _series(images: dict[Any, Mask]) -> Any:
-    import pandas as pd
-
     out = pd.Series(list(images.values()), index=pd.Index(list(images), name="task"), dtype=object)
     return out.rename("agg_segmentation")

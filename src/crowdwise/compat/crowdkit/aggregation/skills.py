@@ -6,7 +6,7 @@ Those of crowd-kit 1.4.2 fail in `predict` under scikit-learn 1.8 and later; the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -18,29 +18,40 @@ from .table import F8, read
 
 @dataclass(eq=False)
 class SkillVote(BaseClassificationAggregator):
-    """`fit` estimates `skills_`; `predict` votes with them on any data of these workers."""
+    """`fit` estimates `skills_`; `predict` votes with them on any data of these workers.
 
+    `SHARES` is the attribute that holds the shares of the classes in a vote.
+    """
+
+    SHARES: ClassVar[str] = "probas_"
     skills_: Any = field(init=False, repr=False)
-    probas_: Any = field(init=False, repr=False)
 
     def predict(self, data: Any) -> Any:
         """labels_ of the data; every worker in it needs a skill."""
         return self._apply(data).labels_
 
-    def predict_proba(self, data: Any) -> Any:
-        """probas_ of the data: one row a task, one column a class."""
-        return self._apply(data).probas_
-
-    def _apply(self, data: Any) -> SkillVote:
+    def _apply(self, data: Any) -> Self:
         if not hasattr(self, "skills_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         vote = MajorityVote().fit(data, self.skills_)
-        self.labels_, self.probas_ = vote.labels_, vote.probas_
+        self.labels_ = vote.labels_
+        setattr(self, self.SHARES, vote.probas_)
         return self
 
 
 @dataclass(eq=False)
-class _Unsupervised(SkillVote):
+class ProbabilisticSkillVote(SkillVote):
+    """A `SkillVote` with `probas_`."""
+
+    probas_: Any = field(init=False, repr=False)
+
+    def predict_proba(self, data: Any) -> Any:
+        """probas_ of the data: one row a task, one column a class."""
+        return self._apply(data).probas_
+
+
+@dataclass(eq=False)
+class _Unsupervised(ProbabilisticSkillVote):
     def fit_predict(self, data: Any) -> Any:
         """fit, then predict on the same data."""
         return self.fit(data).predict(data)
@@ -101,7 +112,7 @@ class ZeroBasedSkill(_Unsupervised):
 
 
 @dataclass(eq=False)
-class GoldMajorityVote(SkillVote):
+class GoldMajorityVote(ProbabilisticSkillVote):
     """Votes weighted by accuracy on tasks with known truth.
 
     A worker without such tasks has no skill, and `predict` refuses data with such a worker, as in crowd-kit

@@ -16,7 +16,7 @@ import polars as pl
 from ....core.errors import LedgerWarning
 from ....core.ledger import Ledger
 from ....kinds.classes.annotations import Annotations
-from .base import InputError, MissingError
+from .base import InputError, select_columns
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ COLUMNS = ("task", "worker", "label")
 
 
 @dataclass(frozen=True)
-class Table:
+class CodedFrame:
     """A frame as codes into the sorted indexes `tasks`, `workers`, `classes`, so that the row order is irrelevant.
 
     first[name] lists the codes of a column by first appearance; row[i] is the position of row i of `votes` among the
@@ -69,7 +69,7 @@ class Table:
         task, worker = self.votes.task, self.votes.worker
         return not bool(((np.diff(task) == 0) & (np.diff(worker) == 0)).any())
 
-    def relabelled(self, labels: I8) -> Table:
+    def relabelled(self, labels: I8) -> CodedFrame:
         """Return the same rows with labels 0 and 1, in the order of the rows used; both must occur."""
         classes = pd.Index([0, 1], name="label")
         votes = Annotations(
@@ -77,7 +77,7 @@ class Table:
             pl.Series("label", [0, 1]), ledger=self.votes.ledger,
         )  # fmt: skip
         first = {**self.first, "label": np.array([labels[0], 1 - labels[0]], dtype=np.int64)}
-        return Table(votes, self.tasks, self.workers, classes, first, self.row)
+        return CodedFrame(votes, self.tasks, self.workers, classes, first, self.row)
 
     def codes_of(self, name: str, values: Any) -> I8:
         """Return the codes of values of a column; -1 for unknown values."""
@@ -89,18 +89,14 @@ def columns_of(data: Any, more: Iterable[str] = ()) -> Any:
     """Return the columns task, worker, label (and more) of a frame; raise if one is missing."""
     if not isinstance(data, pd.DataFrame):
         raise FrameError(f"the data must be a pandas DataFrame, got {type(data).__name__}")
-    names = [*COLUMNS, *more]
-    missing = [name for name in names if name not in data]
-    if missing:
-        raise MissingError(f"the frame has no column {missing[0]!r}; crowd-kit's tables have task, worker and label")
-    return data[names]
+    return select_columns(data, [*COLUMNS, *more])
 
 
 class FrameError(InputError, TypeError):
     """The data are not a pandas frame."""
 
 
-def read(data: Any) -> Table:
+def read(data: Any) -> CodedFrame:
     """Encode a frame's task, worker and label.
 
     Rows with a null and exact repeats of a row are left out, with a warning. Contradictory labels of one worker for one
@@ -131,7 +127,7 @@ def read(data: Any) -> Table:
     position[np.argsort(row)] = np.arange(len(row))
     tasks, workers, classes = (pl.Series(name, np.arange(len(v))) for name, v in zip(COLUMNS, index, strict=True))
     votes = Annotations(task, worker, label, tasks, workers, classes, ledger=Ledger(len(row), len(row)))
-    return Table(votes, index[0], index[1], index[2], first, position)
+    return CodedFrame(votes, index[0], index[1], index[2], first, position)
 
 
 def _warn_dropped(rows: int, n_null: int, n_repeats: int) -> None:

@@ -11,15 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ....kinds.texts.maths import Runs, voted_words
-from .base import MissingError
+from .base import select_columns
 from .embeddings import HRRASA, RASA
 
-
-def _columns(data: Any, *names: str) -> Any:
-    for name in names:
-        if name not in data.columns:
-            raise MissingError(f"the data have no column {name!r}; they have {', '.join(map(str, data.columns))}")
-    return data[list(names)]
+COLUMNS = ("task", "worker", "text")
 
 
 @dataclass(eq=False)
@@ -42,7 +37,7 @@ class ROVER:
 
     def fit(self, data: Any) -> ROVER:
         """Fit to `data` with task, worker, text."""
-        rows = _columns(data, "task", "worker", "text").sort_values("task", kind="stable").reset_index(drop=True)
+        rows = select_columns(data, COLUMNS).sort_values("task", kind="stable").reset_index(drop=True)
         task, names = pd.factorize(rows["task"], sort=True)
         parts = [list(self.tokenizer(text)) for text in rows["text"]]
         words = sorted({word for part in parts for word in part}, key=lambda word: (len(word), word))
@@ -97,7 +92,7 @@ class _Encoded:
         return self.texts_
 
     def _data(self, data: Any) -> Any:
-        frame = _columns(data, "task", "worker", "text").rename(columns={"text": "output"})
+        frame = select_columns(data, COLUMNS).rename(columns={"text": "output"})
         # Each distinct text is encoded once; a missing one is left to the encoder.
         code, distinct = pd.factorize(frame["output"].to_numpy(dtype=object), use_na_sentinel=False)
         embeddings = [np.asarray(self.encoder(text)) for text in distinct]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ....em.rows import LabelRows
+from ....em.rows import LabelRows, row_weights
 from ....stats.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]
@@ -77,7 +77,7 @@ def _plain(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int
     ease = np.exp(easiness)[votes.task]
     row_ability = ability[votes.worker]
     s = row_ability * ease
-    w = np.ones(len(s)) if votes.weight is None else votes.weight
+    w = row_weights(votes)
     others = float(np.log(k - 1))
     small = np.exp(-np.abs(s))
     sigma = np.where(s >= 0, 1.0, small) / (1 + small)

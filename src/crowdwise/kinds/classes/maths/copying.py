@@ -6,7 +6,7 @@ is without b, is summed over the tasks that two workers share:
 
     excess = sum u (agree - e),  variance = sum u² e (1 - e),  largest = sum u (1 - e),  u = 1 - P(a's label is right)
 
-Two good workers agree because both are right, and e accounts for that; two copies agree on labels that nobody else
+Two good workers agree because both are right, and e accounts for that; two copies agree on labels that no other worker
 gives. A single pair shares few tasks, so groups are read off the leading eigenvector of the matrix of standardised
 excesses. A group is reported if its eigenvalue is far above that of noise, its excess is significant, and the excess is
 most of the largest one possible. Significant means Z_SCORE standard deviations. Where few agreements are expected at
@@ -25,6 +25,7 @@ from scipy.linalg import eigh
 
 from ....em.kernels import Workspace, shared_pool
 from ....em.loop import Additive
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum
 from .leave_out import FLOOR, LeaveOutTables, SameWorkerVotes
 
@@ -40,7 +41,7 @@ EIGENVALUE, Z_SCORE, BERNSTEIN, SHARE = 1.3, 6.0, 4.5, 0.6
 # A group must be a minority: largest share of all labels that it may have given.
 LARGEST = 0.4
 MOST_GROUPS = 5
-# Added to the variance of a pair, so that a pair with few shared tasks does not stand out.
+# Added to the variance of a pair, so that pairs with few shared tasks have no large z-scores.
 _STEADY = 0.05
 
 
@@ -101,7 +102,7 @@ def pair_sums(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, step: 
 def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: npt.NDArray[np.bool_], m: int) -> F8:
     rows, k = space.shard, q.shape[1]
     task, worker, label = rows.task.astype(np.int64), rows.worker, rows.label
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = row_weights(rows)
     own_votes = SameWorkerVotes.of(rows, q)
     same, own_weight = own_votes.same[:, None] * q[task], own_votes.weight[:, None] * q[task]
     counts = tables.counts.reshape(-1, k)

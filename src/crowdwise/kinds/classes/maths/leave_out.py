@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ....em.kernels import Workspace, shared_pool
+from ....em.kernels import Workspace, shared_pool, transposed
 from ....em.loop import Additive
-from ....em.rows import LabelRows
+from ....em.rows import LabelRows, row_weights
 from ....stats.logspace import normalise_rows, segment_sum
 
 # ----------------------------------------------------------------
@@ -47,7 +47,7 @@ class SameWorkerVotes:
     @classmethod
     def of(cls, rows: LabelRows, q: F8) -> SameWorkerVotes:
         """Compute the sums; rows are sorted by task, then worker."""
-        weight: F8 = np.ones(len(rows)) if rows.weight is None else rows.weight
+        weight: F8 = row_weights(rows)
         hit = weight * q[rows.task, rows.label]
         repeated = (rows.task[1:] == rows.task[:-1]) & (rows.worker[1:] == rows.worker[:-1])
         if not repeated.any():
@@ -128,7 +128,7 @@ class LeaveOutTables:
             base = self.pooled[None] if j < len(STRENGTHS) else worker_base
             out += mixture[:, j, None, None] * (self.counts + s * base) / (self.total[:, None, :] + s)
         out /= out.sum(axis=1, keepdims=True)
-        return np.ascontiguousarray(out.transpose(0, 2, 1))
+        return transposed(out)
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def _plain(
     mode: int,
 ) -> tuple[F8, Predictions]:
     rows, k = space.shard, q.shape[1]
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = row_weights(rows)
     own_votes = SameWorkerVotes.of(rows, q)
     estimates = [row_estimates(space, q, tables, own_votes, j) for j in range(N_ESTIMATES)]
     share = mixture[rows.worker]

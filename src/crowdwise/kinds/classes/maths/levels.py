@@ -8,7 +8,7 @@
 With ease zero this is GLAD (Whitehill et al. 2009), with slope one it is the Rasch model; slopes and eases of the
 levels are learned from the crowd. The model is fitted by EM, with Newton steps under weak priors for abilities,
 leanings and levels.
-The class is the one that workers tend to give, true or not: a task that misleads everybody is an easy one of another
+The class is the one that workers tend to give, true or not: a task that misleads all workers is an easy one of another
 class. The posterior of a task uses the habits only. The urn is used to predict a label, by the larger of the two
 probabilities.
 """
@@ -194,8 +194,7 @@ def fit(
     """
     crowd = _Crowd(task, worker, label, shape, vote_weight)
     gold_score = np.where(has_gold[:, None], np.log(np.maximum(start, 1e-300)), 0.0)[:, :, None]
-    # Only classes with votes are learned from. Otherwise a class without votes could come to represent a common
-    # mistake, everybody being wrong in the same way.
+    # Only classes with votes are learned from. Otherwise a class without votes could represent a common mistake.
     most = crowd.votes.max(axis=1, keepdims=True, initial=0.0)
     excluded = np.where((crowd.votes >= NEAR * most) | has_gold[:, None], 0.0, -np.inf)[:, :, None]
     posterior = np.repeat(start[:, :, None], len(EASE), axis=2) / len(EASE)

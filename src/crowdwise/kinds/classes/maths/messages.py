@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....core.order import offsets
+from ....em.rows import row_weights
 from ....stats.coins import coins, even
 from ....stats.logspace import normalise_rows, segment_sum
 
@@ -67,7 +68,7 @@ class VoteEdges:
         if len(rows) == len(task) and annotations.weight is None:
             pattern, kind = np.eye(annotations.n_classes), annotations.label.astype(np.int64)
         else:
-            weight = np.ones(len(task)) if annotations.weight is None else annotations.weight
+            weight = row_weights(annotations)
             votes = np.zeros((len(rows), annotations.n_classes))
             np.add.at(votes, (edge, annotations.label), weight)
             pattern, kind = np.unique(votes, axis=0, return_inverse=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....core.errors import DataError
+from ....em.rows import row_weights
 
 if TYPE_CHECKING:
     from ....em.rows import LabelRows
@@ -57,7 +58,7 @@ def agreement(annotations: LabelRows) -> PairAgreement:
             "that compares no pairs, such as majority_vote or hierarchical"
         )
     n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
-    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    weight = row_weights(annotations)
     task, worker = annotations.task.astype(np.int64), annotations.worker
     votes = csr_array((weight, (task, worker)), shape=(n, m))
     labels = csr_array((weight, (task * k + annotations.label, worker)), shape=(n * k, m))
@@ -179,7 +180,7 @@ def sparse_pairs(annotations: LabelRows, min_overlap: float) -> SparsePairTables
     m, k = annotations.n_workers, annotations.n_classes
     if annotations.weight is None:  # with weights, few rows may make a large overlap
         annotations = annotations.take(rows_with_overlap(annotations, min_overlap, np.inf)[0])
-    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    weight = row_weights(annotations)
     cell = annotations.worker.astype(np.int64) * k + annotations.label
     labels = csr_array((weight, (cell, annotations.task)), shape=(m * k, annotations.n_tasks))
     products = (labels @ labels.T).tocoo()

@@ -1,7 +1,7 @@
 """Accuracy of each worker with a credible interval, when it is uncertain which labels are right.
 
-Each label is right with probability r = posterior[task, label]. If it were known which labels are right, the accuracy
-would have a Beta posterior with n observations. By Louis' (1982) missing-information principle, the data carry only the
+Each label is right with probability r = posterior[task, label]. If the right labels were observed, the accuracy would
+have a Beta posterior with n observations. By Louis' (1982) missing-information principle, the data carry only the
 information of
 
     n_effective = n - sum r (1 - r) / (skill (1 - skill))
@@ -13,8 +13,8 @@ Errors that all workers share count as right and cannot be detected from the lab
 than they are, never worse. Therefore the lower end is lowered in proportion to the share of labels without gold: by
 COMMON_ERRORS in log odds, but by no more than the share of tasks whose label is expected to be wrong, if the method
 has learned that from gold (`wrong`: small if errors are independent, measured if there is gold). This covers nine in
-ten of the real crowds with known truth (docs/benchmarks/skills.md). If errors are independent, the lower end then
-misses practically nobody, so the upper end may use the error rate of both ends.
+ten of the real crowds with known truth (docs/benchmarks/skills.md). If errors are independent, nearly all workers are
+above the lower end, so the upper end may use the error rate of both ends.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from ....core import method_registry as registry
 from ....core.callback import Callback
-from ....core.method import Method
-from ....core.result import Result, versions
+from ....core.method import FitOptions, FitOutput, Method
+from ....core.result import Result
 from ..annotations import Annotations, as_annotations
-from ..estimate import ClassWorkers, LazySkill, class_result
+from ..estimate import ClassPosterior, ClassWorkers, LazySkill
 from ..maths.skill import Skill
 from .calibrated import calibrated
 from .drop_empty import NonEmpty
-from .gold import Gold, as_gold, as_prior
+from .gold import GoldLabels, as_gold, as_prior
 from .partitioned import FitState, PartitionedVotes, Solution
 from .requirements import check_requirements, check_size
 from .skills import expected_wrong, lazy_skills
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .infer import ClassModel
 
 F8 = npt.NDArray[np.float64]
-__all__ = ["Aggregator", "FitState", "PartitionedAggregator", "PartitionedVotes", "Run", "Solution"]
+__all__ = ["Aggregator", "FitState", "PartitionedAggregator", "PartitionedVotes", "Solution", "SolveOptions"]
 
 
 @dataclass(frozen=True)
-class Run:
+class SolveOptions:
     """How a fit is run, apart from the method's own parameters.
 
     Attributes:
@@ -45,67 +45,82 @@ class Run:
     callback: Callback | None = None
     prior: F8 | None = None
 
-    def partition(self, annotations: Annotations, gold: Gold | None) -> PartitionedVotes:
+    def partition(self, annotations: Annotations, gold: GoldLabels | None) -> PartitionedVotes:
         """Return the annotations in parts, ready for passes."""
         return PartitionedVotes.of(annotations, gold, self.n_shards)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassFit(FitOutput):
+    """Estimates of classes with what their calibration needs: the gold, the options and the solution."""
+
+    gold_codes: GoldLabels | None
+    options: SolveOptions
+    solution: Solution
+
+
 @dataclass(frozen=True, kw_only=True)
 class Aggregator(Method):
-    """A method for classes: its hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
+    """Base class of the methods for classes: hyper-parameters and `solve`.
 
+    `fit` takes annotations or a table task, worker, label. Gold is a mapping or a table task, label. A prior are worker
+    counts of earlier projects: a Result, or a table worker, true, observed, n. Calibration on gold is described in
+    docs/methods/adaptive.md; by default only the ensembles calibrate.
+    """
+
+    accepts_prior: ClassVar[bool] = True  # refused by `check_requirements` unless the card has the capability
     # Entries of `extra` with a row per worker. None: the method is given all workers, those without labels included.
     worker_extra: ClassVar[tuple[str, ...] | None] = ()
 
-    def fit(
-        self,
-        annotations: Annotations | Any,
-        gold: Any = None,
-        *,
-        prior: Any = None,
-        n_shards: int = 1,
-        callback: Callback | None = None,
-        calibrate: bool | None = None,
-    ) -> Result:
-        """Estimate the labels of the tasks and the quality of the workers.
+    def coerce(self, votes: Any) -> Annotations:
+        """Return annotations unchanged; convert a table."""
+        return as_annotations(votes)
 
-        Args:
-            annotations: Annotations, or a table with columns task, worker, label.
-            gold: Known labels of some tasks (a mapping, or a table with columns task, label). They are held fixed and
-                inform the worker estimates.
-            prior: Worker counts of earlier projects (a Result, or a table with columns worker, true, observed, n).
-            n_shards: Number of parts that the votes are split into; it does not change the answer.
-            callback: Called as callback(iteration, objective) during the fit.
-            calibrate: Whether to calibrate the confidence on gold (docs/methods/adaptive.md). By default only the
-                ensembles do.
-
-        Returns:
-            The Result: labels, posteriors, worker skills and the trace of the fit.
-        """
-        annotations = as_annotations(annotations)
-        check_size(self.name, annotations)
-        gold_codes = as_gold(gold, annotations)
+    def fit_votes(self, votes: Annotations, gold: Any, options: FitOptions) -> ClassFit:
+        """Check that the method suits the votes, then solve."""
+        check_size(self.name, votes)
+        gold_codes = as_gold(gold, votes)
         has_gold = gold_codes is not None
-        check_requirements(self.name, annotations, annotations.links is not None, has_gold, prior is not None)
-        run = Run(n_shards, callback, as_prior(prior, annotations))
-        solution = self.fit_solution(annotations, gold_codes, run)
-        self.warn_unless_settled(solution.converged, solution.n_iter)
-        result = self._result(annotations, gold_codes, solution)
-        calibrates = self.calibrates if calibrate is None else calibrate
-        if gold_codes is None or not calibrates or "gold" in registry.card(self.name).needs:
+        check_requirements(self.name, votes, votes.links is not None, has_gold, options.prior is not None)
+        solve_options = SolveOptions(options.n_shards, options.callback, as_prior(options.prior, votes))
+        return self.output(votes, gold_codes, self.fit_solution(votes, gold_codes, solve_options), solve_options)
+
+    def output(
+        self, votes: Annotations, gold: GoldLabels | None, solution: Solution, options: SolveOptions
+    ) -> ClassFit:
+        """Return the estimates of the classes and the workers from a solution."""
+        posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
+        order = None if votes.answers.order is None else np.array(votes.answers.order, dtype=np.int64)
+        skill = LazySkill(_skill(votes, gold, solution, solution.extra))
+        return ClassFit(
+            estimate=ClassPosterior(
+                posterior, solution.class_prior, votes.classes, solution.difficulty, self.seed, order
+            ),
+            worker_summary=ClassWorkers(skill, solution.confusion, solution.counts),
+            gold=None if gold is None else gold.mask,
+            gold_codes=gold,
+            options=options,
+            solution=solution,
+            **solution.trace_fields(),
+        )
+
+    def with_calibration(self, result: Result, votes: Annotations, gold: Any, output: FitOutput) -> Result:  # noqa: ARG002
+        """Return the result with its confidence calibrated on gold, unless the method is fitted to gold alone."""
+        assert isinstance(output, ClassFit)
+        if output.gold_codes is None or "gold" in registry.card(self.name).needs:
             return result
-        result = calibrated(self, result, annotations, gold_codes, run)
+        result = calibrated(self, result, votes, output.gold_codes, output.options)
         # The share of right labels measured on gold narrows the intervals of the skills too.
-        skill = LazySkill(_skill(annotations, gold_codes, solution, result.extra))
+        skill = LazySkill(_skill(votes, output.gold_codes, output.solution, result.extra))
         return replace(result, worker_summary=ClassWorkers(skill, result.confusion, result.counts))
 
-    def fit_solution(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run `solve` without empty tasks and workers, then add them to the solution."""
-        non_empty = NonEmpty.of(annotations, run.prior, all_workers=self.worker_extra is None)
+        non_empty = NonEmpty.of(annotations, options.prior, all_workers=self.worker_extra is None)
         if non_empty is None:
-            return self.solve(annotations, gold, run)
-        prior = None if run.prior is None else run.prior[non_empty.workers]
-        solution = self.solve(non_empty.select(annotations), non_empty.select_gold(gold), replace(run, prior=prior))
+            return self.solve(annotations, gold, options)
+        prior = None if options.prior is None else options.prior[non_empty.workers]
+        solution = self.solve(non_empty.select(annotations), non_empty.select_gold(gold), replace(options, prior=prior))
         fill = self.empty_task_values()
         expand, class_prior = non_empty.expand_tasks, solution.class_prior
         extra = {name: expand(v, fill[name]) if name in fill else v for name, v in solution.extra.items()}
@@ -127,7 +142,7 @@ class Aggregator(Method):
         return {}
 
     @abstractmethod
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run the method. Either every task has a label or none has."""
 
     @staticmethod
@@ -135,31 +150,9 @@ class Aggregator(Method):
         """Return the fitted model of a result, for methods that learn more than confusions or vote weights."""
         return None
 
-    def _result(self, annotations: Annotations, gold: Gold | None, solution: Solution) -> Result:
-        posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
-        return class_result(
-            method=self.name,
-            params=self.params(),
-            tasks=annotations.tasks,
-            workers=annotations.workers,
-            classes=annotations.classes,
-            posterior=posterior,
-            class_prior=solution.class_prior,
-            skill=_skill(annotations, gold, solution, solution.extra),
-            labels_per_task=annotations.labels_per_task,
-            labels_per_worker=annotations.labels_per_worker,
-            confusion=solution.confusion,
-            counts=solution.counts,
-            difficulty=solution.difficulty,
-            order=annotations.answers.order,
-            gold=None if gold is None else gold.mask,
-            **solution.trace_fields(),
-            versions=versions(),
-        )
-
 
 def _skill(
-    annotations: Annotations, gold: Gold | None, solution: Solution, extra: Mapping[str, Any]
+    annotations: Annotations, gold: GoldLabels | None, solution: Solution, extra: Mapping[str, Any]
 ) -> Callable[[], Skill]:
     posterior = solution.posterior if gold is None else gold.clamp(solution.posterior)
     return lazy_skills(annotations, gold, replace(solution, posterior=posterior), expected_wrong(extra))
@@ -169,11 +162,11 @@ def _skill(
 class PartitionedAggregator(Aggregator):
     """A method that passes over its votes in parts, which need not be in memory together (see parts.py)."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Fit all parts, then estimate their tasks."""
-        data = run.partition(annotations, gold)
-        return self.learn(data, run).to_solution(data)
+        data = options.partition(annotations, gold)
+        return self.learn(data, options).to_solution(data)
 
     @abstractmethod
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run the method as jobs over parts. Either every task has a label or none has."""

@@ -18,17 +18,17 @@ import numpy.typing as npt
 
 from ....core.errors import DataError, ParameterError
 from ....core.params import AtLeast, Between, Count, NonNegative, Positive, PositiveShare, Proportions, Whole
-from ....em.kernels import Stats, Workspace, stats_of
+from ....em.kernels import Stats, Workspace, stats_of, transposed
 from ....em.rows import LabelRows
 from ....stats.coins import even
 from ....stats.dirichlet import divergence, log_mean
 from ..annotations import Annotations
 from ..maths import messages as priors
 from ..maths.messages import MessageBeliefs, Nodes, VoteEdges, propagate
-from .base import Aggregator, Run
+from .base import Aggregator, SolveOptions
 from .confusion.base import ConfusionAggregator, ConfusionFit, ConfusionModel, Params, fit_state
-from .gold import ClassOrder, Gold
-from .partitioned import FitState, PartitionedVotes, PartPosterior, Predictor, Shape, Solution
+from .gold import ClassOrder, GoldLabels
+from .partitioned import FitState, PartitionedVotes, PartPosterior, Predictor, Solution, VotesShape
 from .voting import SamplerRows
 
 F8 = npt.NDArray[np.float64]
@@ -86,13 +86,13 @@ class BayesAggregator(ConfusionAggregator):
     prior_off: PriorCount = 1.0
     prior_class: PriorCount = 1.0
 
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with Dirichlet priors."""
         return BayesModel(diagonal_prior(shape.n_classes, self.prior_diagonal, self.prior_off), self.prior_class)
 
-    def learn(self, data: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the fit with the highest ELBO over the starts."""
-        return bayes_fit_state(*self.search(data, run_))
+        return bayes_fit_state(*self.search(data, options))
 
 
 def diagonal_prior(k: int, diagonal: float, off: float) -> F8:
@@ -124,9 +124,9 @@ def bayes_fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
     return replace(
         fit_state(fit, BayesPredictor(predictor, beliefs.class_mean)),
         class_prior=beliefs.class_mean,
-        confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
+        confusion=transposed(beliefs.confusion_mean),
         extra={
-            "theta": np.ascontiguousarray(beliefs.theta.transpose(0, 2, 1)),
+            "theta": transposed(beliefs.theta),
             "class_weight": beliefs.class_prior,
         },
     )
@@ -201,7 +201,7 @@ class BeliefPropagation(Aggregator):
     damping: Damping = 0.0
     learn_class_prior: bool = False
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Propagate until the messages converge; with a learnt class prior, until that converges too."""
         k = annotations.n_classes
         edges, nodes = VoteEdges.of(annotations), self.nodes(annotations)
@@ -218,7 +218,7 @@ class BeliefPropagation(Aggregator):
                 tol=self.tol,
                 damping=self.damping,
                 start=start,
-                callback=run.callback,
+                callback=options.callback,
             )
             left -= beliefs.n_iter
             new = beliefs.posterior.mean(axis=0)
@@ -235,7 +235,7 @@ class BeliefPropagation(Aggregator):
         if self.prior == "dirichlet":
             return priors.dirichlet(a, b, k, self.n_samples, np.random.default_rng(self.seed))
         weight = np.bincount(annotations.worker, weights=annotations.weight, minlength=1)
-        # A worker's factor is a polynomial of the degree of their labels; n nodes integrate degree 2 n - 1 exactly.
+        # A worker's factor is a polynomial with the degree of their number of labels; n nodes integrate degree 2 n - 1.
         exact = int(np.ceil((weight.max() + 1) / 2))
         n = min(exact, MAX_NODES[self.prior]) if self.n_nodes is None else self.n_nodes
         if self.prior == "one_coin":
@@ -301,7 +301,7 @@ class Gibbs(Aggregator):
                 f"prior_diagonal must be above {self.prior_off:g}, prior_off, got {self.prior_diagonal!r}"
             )
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run sweeps from the majority vote; `trace` is Σ log p(a task's votes | all else), which fluctuates."""
         order = ClassOrder.of(annotations, gold)
         chain = Chain(
@@ -314,15 +314,15 @@ class Gibbs(Aggregator):
             if sweep == burn_in:
                 chain.reset_sums()
             trace.append(chain.sweep(rng))
-            if run.callback is not None:
-                run.callback(sweep + 1, trace[-1])
+            if options.callback is not None:
+                options.callback(sweep + 1, trace[-1])
         posterior = order.invert(chain.posterior())
         counts = stats_of(Workspace.of(annotations), posterior).counts
         return Solution(
             posterior=posterior,
             class_prior=order.invert(chain.class_sum / chain.n_sweeps),
             confusion=order.invert_confusion(chain.confusion()),
-            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            counts=transposed(counts),
             trace=np.array(trace),
             n_iter=burn_in + n_sweeps,
             extra={"n_sweeps": n_sweeps, "burn_in": burn_in},
@@ -460,7 +460,7 @@ class MeanField(ConfusionAggregator):
     prior_off: PriorCount = 1.0
     class_prior: Annotated[tuple[float, ...], Proportions()] | None = None
 
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with beliefs over workers only."""
         k = shape.n_classes
         class_prior = np.full(k, 1 / k) if self.class_prior is None else np.asarray(self.class_prior, dtype=np.float64)
@@ -471,9 +471,9 @@ class MeanField(ConfusionAggregator):
             return OneCoinBeliefs(np.array([self.prior_diagonal, self.prior_off]), class_prior)
         return FixedClasses(diagonal_prior(k, self.prior_diagonal, self.prior_off), class_prior)
 
-    def learn(self, data: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the fit with the highest ELBO over the starts."""
-        return bayes_fit_state(*self.search(data, run_))
+        return bayes_fit_state(*self.search(data, options))
 
 
 class FixedClasses(BayesModel):

@@ -1,9 +1,8 @@
 """Calibrate the confidence of a result on the gold that its fit was given.
 
-The calibration must come from a fit that has not used the gold: the method is fitted once more without gold, its
-confidence is compared with the truth (stats/gold_calibration.py), and the correction is applied to the fit with gold.
-Gold that is not a random sample of the tasks would make confidence worse, so it is tested and not used if the test
-rejects it.
+The calibration requires a fit that has not used the gold: the method is fitted again without gold, its confidence is
+compared with the truth (stats/gold_calibration.py), and the correction is applied to the fit with gold. Gold that is
+not a random sample of the tasks would make the confidence worse, so it is tested and not used if the test rejects it.
 """
 
 from __future__ import annotations
@@ -22,15 +21,17 @@ from ....evaluation.calibration import FEWEST, KEY, LEVEL
 from ....stats.gold_calibration import GoldCalibration, GoldSums, share_of_means
 from ....stats.ties import break_ties, tie_shares, winners
 from ..annotations import Annotations
-from .gold import Gold
+from .gold import GoldLabels
 
 if TYPE_CHECKING:
-    from .base import Aggregator, Run
+    from .base import Aggregator, SolveOptions
 
 F8 = npt.NDArray[np.float64]
 
 
-def calibrated(method: Aggregator, result: Result, annotations: Annotations, gold: Gold, run: Run) -> Result:
+def calibrated(
+    method: Aggregator, result: Result, annotations: Annotations, gold: GoldLabels, options: SolveOptions
+) -> Result:
     """Return the result with confidence calibrated on gold; the labels stay as they are.
 
     `extra["gold_check"]` holds the calibration, or the reason why there is none. `extra["blind_..."]` describe the fit
@@ -43,15 +44,15 @@ def calibrated(method: Aggregator, result: Result, annotations: Annotations, gol
         result: The result of a fit, with or without this gold.
         annotations: The votes.
         gold: The gold.
-        run: How the fit was run.
+        options: The options of the fit.
     """
     checked = np.flatnonzero(gold.mask & (annotations.labels_per_task > 0))
     if len(checked) < FEWEST:
         return _noted(result, too_few(len(checked)))
-    with warnings.catch_warnings():  # the first fit has warned about these votes already
+    with warnings.catch_warnings():  # the first fit gave these warnings already
         warnings.simplefilter("ignore", CrowdwiseWarning)
-        blind = method.fit_solution(annotations, None, replace(run, callback=None)).posterior
-    # Gold that was used for the fit only was chosen in another way: it is neither sample nor population.
+        blind = method.fit_solution(annotations, None, replace(options, callback=None)).posterior
+    # Gold that was used only for the fit was selected in another way: it is neither sample nor population.
     fit_gold = None if result.gold is None else result.gold & ~gold.mask
     sums = sums_of(blind, annotations.labels_per_task, gold, fit_gold)
     calibration, note = learn(sums)
@@ -85,7 +86,7 @@ def _noted(result: Result, note: dict[str, Any]) -> Result:
 
 
 def sums_of(
-    blind: F8, n_labels: npt.NDArray[np.int64], gold: Gold, fit_gold: npt.NDArray[np.bool_] | None = None
+    blind: F8, n_labels: npt.NDArray[np.int64], gold: GoldLabels, fit_gold: npt.NDArray[np.bool_] | None = None
 ) -> GoldSums:
     """Return the sums from which a fit without gold is calibrated.
 
@@ -97,7 +98,7 @@ def sums_of(
     """
     checked = np.flatnonzero(gold.mask & (n_labels > 0))
     right = tie_shares(blind)[checked, gold.label[checked]]
-    first = winners(blind).argmax(axis=1)  # a label that does not depend on how ties are drawn
+    first = winners(blind).argmax(axis=1)  # a label that does not depend on random tie-breaking
     return GoldSums.of(blind.max(axis=1), first, blind.shape[1], n_labels, gold.mask, right, fit_gold)
 
 

@@ -13,7 +13,7 @@ from scipy.special import digamma
 from ....core.errors import DataError
 from ....core.params import Count, NonNegative, Positive
 from ....core.result import Result
-from ....em.kernels import Stats, Workspace
+from ....em.kernels import Stats, Workspace, transposed
 from ....em.loop import Fit
 from ....em.passes import Passes, best_of, run
 from ....stats.coins import coins
@@ -21,7 +21,7 @@ from ....stats.dirichlet import divergence, log_mean, log_rows
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.subtypes import subtype_pass, subtype_posterior, subtype_stats
-from .base import PartitionedAggregator, Run
+from .base import PartitionedAggregator, SolveOptions
 from .bayes import (
     LEAST_PRIOR,
     BayesAggregator,
@@ -79,10 +79,10 @@ class CBCC(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Alternate EM and community updates from every start; the highest ELBO wins."""
         k, m = votes.n_classes, votes.n_workers
-        history = np.zeros((1, k, k)) if run_.prior is None else run_.prior
+        history = np.zeros((1, k, k)) if options.prior is None else options.prior
         start = Communities.by_skill(self, k, m, history)
         data: Matrices = Passes(start.model(), votes)
         stats = data.start()
@@ -90,10 +90,10 @@ class CBCC(PartitionedAggregator):
         for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
             member = np.random.default_rng(stream).dirichlet(np.ones(self.n_communities), m)
             starts.append(start.joined(member, stats))
-        states = [self._rounds(data, stats, communities, run_) for communities in starts]
+        states = [self._rounds(data, stats, communities, options) for communities in starts]
         return max(states, key=lambda state: float(state.trace[-1]))
 
-    def _rounds(self, data: Matrices, stats: Stats, communities: Communities, run_: Run) -> FitState:
+    def _rounds(self, data: Matrices, stats: Stats, communities: Communities, options: SolveOptions) -> FitState:
         traces: list[F8] = []
         passes, converged = 0, False
         while passes < self.max_iter and not converged:
@@ -104,8 +104,8 @@ class CBCC(PartitionedAggregator):
             converged = gain <= self.tol * max(1.0, abs(fit.objective))
             stats, passes = fit.stats, passes + fit.n_iter
             traces.append(fit.trace)
-            if run_.callback is not None:
-                run_.callback(passes, fit.objective)
+            if options.callback is not None:
+                options.callback(passes, fit.objective)
         state = bayes_fit_state(fit, ModelPredictor(model, fit.params))
         return replace(
             state,
@@ -137,7 +137,7 @@ class Communities:
     @property
     def confusion(self) -> F8:
         """Means of the communities, [community, true, observed]."""
-        return np.ascontiguousarray(self.mean.transpose(0, 2, 1))
+        return transposed(self.mean)
 
     def model(self) -> CommunityModel:
         """Return the model under these communities."""
@@ -254,7 +254,7 @@ class EBCC(BayesAggregator):
     prior_group: Positive = 0.1
     n_init: Count = 3
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the fit with the highest ELBO over the starts."""
         k = votes.n_classes
         cells = (votes.n_tasks + votes.n_workers * k) * k * self.n_groups
@@ -266,7 +266,7 @@ class EBCC(BayesAggregator):
                 f"ebcc would go through {work:,} labels × states × starts in every step, over the limit of "
                 f"{MAX_WORK:,}; lower n_groups and n_init, or take ibcc or cbcc"
             )
-        model = SubtypeModel(self, k, run_.prior)
+        model = SubtypeModel(self, k, options.prior)
         data: Passes[Workspace, SubtypeBeliefs, Stats] = Passes(model, votes)
         fits = [
             run(
@@ -275,7 +275,7 @@ class EBCC(BayesAggregator):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 accelerate=self.accelerate,
-                callback=run_.callback,
+                callback=options.callback,
             )
             for stream in np.random.SeedSequence(self.seed).spawn(self.n_init)
         ]
@@ -356,8 +356,8 @@ def _fit_state(fit: Fit[SubtypeBeliefs, Stats], predictor: Predictor, k: int) ->
     return FitState(
         predictor=BayesPredictor(ClassPredictor(predictor), beliefs.class_mean),
         class_prior=beliefs.class_mean,
-        confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
-        counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+        confusion=transposed(beliefs.confusion_mean),
+        counts=transposed(counts),
         trace=fit.trace,
         n_iter=fit.n_iter,
         converged=fit.converged,

@@ -23,20 +23,20 @@ from ....core.order import offsets
 from ....core.params import Count, NonNegative, Note, Positive, PositiveShare, Share
 from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
-from ....em.kernels import Stats, Workspace
+from ....em.kernels import Stats, Workspace, transposed
 from ....em.loop import plus
 from ....em.passes import Passes, run
-from ....em.rows import LabelRows
-from ....em.sources import Known
+from ....em.rows import LabelRows, row_weights
+from ....em.sources import GoldCodes
 from ....stats.discovery import adjusted
 from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
 from ..answers import Classes
-from .base import PartitionedAggregator, Run
+from .base import PartitionedAggregator, SolveOptions
 from .confusion.base import counted
 from .confusion.matrices import DawidSkene
-from .infer import ClassModel
+from .infer import ClassModel, worker_average
 from .partitioned import (
     FitState,
     ModelPredictor,
@@ -85,7 +85,7 @@ class GroupPairs:
 
 
 class GroupModel:
-    """MAP under `smoothing` pseudo-counts in every cell of within and, for groups of several, of between."""
+    """MAP estimation with `smoothing` pseudo-counts per cell of within and, for groups of several, of between."""
 
     def __init__(self, group: I8, n_classes: int, smoothing: float, prior_class: float) -> None:
         self.group, self.k = group, n_classes
@@ -173,9 +173,9 @@ class GroupModel:
 
 
 # ----------------------------------------------------------------
-# A search for workers who copy each other, by agreement beyond what independent errors explain.
-# A fit alone cannot find them: thirty copies of a coin look like thirty honest workers, and three experts among them
-# like a conspiracy. The difference is that copies agree more closely than honest workers can. So:
+# Detection of workers who copy each other, by agreement beyond that of independent errors.
+# The fit of a model does not identify them: to it, thirty copies of a guesser are thirty accurate workers, and the
+# experts among them are wrong. But copies agree more closely than accurate workers can. Therefore:
 #
 # 1. Workers are clustered by their agreement (average linkage), the closest first.
 # 2. At each level every cluster gets one vote, Dawid-Skene is fitted to the clusters, and each pair's agreement is
@@ -206,11 +206,9 @@ class Overlap:
 
     def add(self, other: Overlap) -> None:
         """Add the tables of another part in place."""
-        for table, other_table in zip(self._tables(), other._tables(), strict=True):
+        tables, other_tables = ([overlap.common, overlap.agreed, *overlap.mix] for overlap in (self, other))
+        for table, other_table in zip(tables, other_tables, strict=True):
             table += other_table
-
-    def _tables(self) -> list[F8]:
-        return [self.common, self.agreed, *self.mix]
 
 
 def find_groups(votes: Annotations | PartitionedVotes, level: float, excess: float) -> I8:
@@ -337,7 +335,7 @@ class _GroupVotes:
 
     group: I8
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:  # noqa: ARG002
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:  # noqa: ARG002
         return as_units(with_columns(part), self.group), None
 
 
@@ -349,7 +347,7 @@ def in_units(data: PartitionedVotes, group: I8) -> PartitionedVotes:
 
 def fit_units(units: PartitionedVotes) -> tuple[Predictor, F8]:
     """Return the predictor and the confusions [worker, true, observed] of a smoothed Dawid-Skene."""
-    state = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, Run())
+    state = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, SolveOptions())
     assert state.confusion is not None
     return state.predictor, state.confusion
 
@@ -365,7 +363,7 @@ def worker_confusions(data: PartitionedVotes, predictor: Predictor) -> F8:
 
 def _worker_counts(predictor: Predictor, space: Workspace) -> F8:
     votes, posterior = cast(Annotations, space.shard), apply_predictor(predictor, space, keep=True).posterior
-    w = np.ones(len(votes)) if votes.weight is None else votes.weight
+    w = row_weights(votes)
     rows = posterior[votes.task] * w[:, None]
     cells = votes.n_workers * votes.n_classes
     return np.stack([np.bincount(votes.cell, weights=column, minlength=cells) for column in rows.T], axis=1)
@@ -463,7 +461,7 @@ class GroupAware(PartitionedAggregator):
                 raise ParameterError(f"groups must list the workers of each group, got {self.groups!r}")
             object.__setattr__(self, "groups", tuple(tuple(members) for members in groups))
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Find the groups, unless they are given; then run EM from a vote in which each group has one vote."""
         k = votes.n_classes
         if self.groups is None:
@@ -473,7 +471,7 @@ class GroupAware(PartitionedAggregator):
             group = given_groups(self.groups, votes.workers)
         model = GroupModel(group, k, self.smoothing, self.prior_class)
         data: Passes[Workspace, GroupParams, GroupStats] = Passes(model, votes)
-        fit = run(data, data.start(), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
+        fit = run(data, data.start(), max_iter=self.max_iter, tol=self.tol, callback=options.callback)
         params, predictor = fit.params, ModelPredictor(model, fit.params)
         counts = counted(votes, predictor)
         tied = np.where(model.many[:, None, None], params.between, np.eye(k))
@@ -481,11 +479,11 @@ class GroupAware(PartitionedAggregator):
             predictor=predictor,
             class_prior=params.class_prior,
             confusion=np.einsum("wkc,wlc->wkl", tied[group], params.within),
-            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            counts=transposed(counts),
             trace=fit.trace,
             n_iter=fit.n_iter,
             converged=fit.converged,
-            extra={"group": group, "between": tied, "within": np.ascontiguousarray(params.within.transpose(0, 2, 1))},
+            extra={"group": group, "between": tied, "within": transposed(params.within)},
         )
 
     @staticmethod
@@ -528,7 +526,7 @@ class GroupTree(ClassModel):
         result, k = self.result, votes.n_classes
         assert result.confusion is not None
         codes, is_known = lookup(result.workers, votes.workers)
-        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
+        average = worker_average(result.confusion, result)
         within = np.where(is_known[:, None, None], self.within[codes], average).transpose(0, 2, 1)
         model = GroupModel(np.where(is_known, self.group[codes], len(self.between)), k, 1.0, 0.0)
         # Members of a group of several still are, even if no other member labelled these tasks.

@@ -13,16 +13,17 @@ from ....core.params import Between, Count, NonNegative, Positive
 from ....core.result import Result
 from ....core.vocabulary import lookup
 from ....em.ascent import Point, climb
-from ....em.kernels import Workspace
+from ....em.kernels import Workspace, transposed
+from ....em.loop import Additive, plus
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from ..maths.ability import COMPILED_FROM, ability_pass
 from ..maths.minimax import minimax_pass
-from .base import Aggregator, PartitionedAggregator, Run
+from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .confusion.base import vote_shares
 from .confusion.matrices import coin_matrix
-from .gold import Gold
-from .infer import ClassModel
+from .gold import GoldLabels
+from .infer import ClassModel, worker_average
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution
 
 F8 = npt.NDArray[np.float64]
@@ -43,7 +44,13 @@ class GLAD(PartitionedAggregator):
     maximised directly, by L-BFGS. A negative ability is that of an adversary. Fails with class-biased workers, and
     with few labels per task a difficulty is mostly its prior.
 
-    `prior_ability` and `prior_easiness` are the means of the priors, `prior_sd` (> 0) their common standard deviation.
+    Args:
+        seed: Not used; the fit is deterministic.
+        prior_ability: Mean of the prior of the abilities.
+        prior_easiness: Mean of the prior of the negative log difficulties.
+        prior_sd: Standard deviation of both priors.
+        max_iter: Maximum number of L-BFGS iterations.
+        tol: Relative change of the objective at which the fit stops.
 
     `result.difficulty` holds the difficulty of each task, `result.extra["ability"]` the ability of each worker.
 
@@ -61,7 +68,7 @@ class GLAD(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Maximise the marginal log posterior from the prior means; each part uses the easiness of its own tasks."""
         m, n, k = data.n_workers, data.n_tasks, data.n_classes
         compiled = len(data) >= COMPILED_FROM
@@ -69,7 +76,7 @@ class GLAD(PartitionedAggregator):
 
         def objective(x: F8) -> Point:
             predictor = AbilityPredictor(x[:m], np.clip(x[m:], -EASINESS, EASINESS), compiled)
-            slopes = data.sum(predictor.slopes, AbilitySlopes.joined)
+            slopes = data.sum(predictor.slopes, plus)
             prior_gradient = (x - mean) / self.prior_sd**2
             return Point(
                 slopes.log_likelihood - float(prior_gradient @ (x - mean)) / 2,
@@ -77,7 +84,7 @@ class GLAD(PartitionedAggregator):
                 np.concatenate([slopes.ability_bend, *slopes.easiness_bend]) + self.prior_sd**-2,
             )
 
-        optimum = climb(objective, mean, max_iter=self.max_iter, tol=self.tol, callback=run.callback)
+        optimum = climb(objective, mean, max_iter=self.max_iter, tol=self.tol, callback=options.callback)
         ability, easiness = optimum.x[:m], np.clip(optimum.x[m:], -EASINESS, EASINESS)
         return FitState(
             predictor=AbilityPredictor(ability, easiness, compiled),
@@ -103,25 +110,14 @@ class GLAD(PartitionedAggregator):
 
 
 @dataclass(frozen=True)
-class AbilitySlopes:
-    """First and second derivatives of the log-likelihood: summed by worker, and by task for each part."""
+class AbilitySlopes(Additive):
+    """First and second derivatives of the log-likelihood: summed by worker, and a list of arrays by task per part."""
 
     log_likelihood: float
     ability: F8
     ability_bend: F8
     easiness: list[F8]
     easiness_bend: list[F8]
-
-    @staticmethod
-    def joined(a: AbilitySlopes, b: AbilitySlopes) -> AbilitySlopes:
-        """Return the slopes of the parts of both."""
-        return AbilitySlopes(
-            a.log_likelihood + b.log_likelihood,
-            a.ability + b.ability,
-            a.ability_bend + b.ability_bend,
-            a.easiness + b.easiness,
-            a.easiness_bend + b.easiness_bend,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +149,7 @@ def _mean_confusion(ability: F8, easiness: F8, k: int) -> F8:
     """Return the confusion of each worker averaged over task difficulty: the mean of sigma over easiness quantiles."""
     inverse_difficulty = np.exp(np.quantile(easiness, np.linspace(0.02, 0.98, 25)))
     p = np.mean([1 / (1 + np.exp(-np.clip(ability * x, -500, 500))) for x in inverse_difficulty], axis=0)
-    return np.ascontiguousarray(coin_matrix(p[:, None].repeat(k, axis=1)).transpose(0, 2, 1))
+    return transposed(coin_matrix(p[:, None].repeat(k, axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +199,7 @@ class MinimaxEntropy(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Fit the worker logits to the vote shares, then maximise the marginal over all logits."""
         m, n, k = annotations.n_workers, annotations.n_tasks, annotations.n_classes
         cut, tasks = m * k * k, n if self.strength_task is not None else 0
@@ -224,7 +220,7 @@ class MinimaxEntropy(Aggregator):
 
         votes = vote_shares(annotations, gold)
         first = climb(lambda x: objective(x, votes), np.zeros(len(penalty)), max_iter=FIRST_STEPS, tol=1e-4, reach=2.0)
-        optimum = climb(objective, first.x, max_iter=self.max_iter, tol=self.tol, callback=run.callback)
+        optimum = climb(objective, first.x, max_iter=self.max_iter, tol=self.tol, callback=options.callback)
         worker, task = optimum.x[:cut].reshape(m, k, k), optimum.x[cut:].reshape(tasks, k, k)
         posterior = minimax_pass(annotations, worker, task if tasks else None, gold_codes).posterior
         return Solution(
@@ -261,8 +257,8 @@ class LogitModel(ClassModel):
         result = self.result
         assert result.confusion is not None
         worker_codes, has_worker = lookup(result.workers, votes.workers)
-        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        worker = np.where(has_worker[:, None, None], self.worker[worker_codes], np.log(average))
+        average_logits = np.log(worker_average(result.confusion, result))
+        worker = np.where(has_worker[:, None, None], self.worker[worker_codes], average_logits)
         if not len(self.task):
             return minimax_pass(votes, worker, None).posterior
         task_codes, has_task = lookup(result.tasks, votes.tasks)

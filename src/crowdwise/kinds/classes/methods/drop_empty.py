@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
-from .gold import Gold
+from .gold import GoldLabels
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -61,9 +61,9 @@ class NonEmpty:
         """Return the annotations of the non-empty tasks and workers, with all classes."""
         return annotations.among(self.tasks, self.workers)
 
-    def select_gold(self, gold: Gold | None) -> Gold | None:
+    def select_gold(self, gold: GoldLabels | None) -> GoldLabels | None:
         """Return the gold of the non-empty tasks."""
-        return None if gold is None else Gold(gold.label[self.tasks], gold.n_classes)
+        return None if gold is None else GoldLabels(gold.label[self.tasks], gold.n_classes)
 
     def expand_tasks(self, values: Any, fill: Any) -> Any:
         """Return values[task] of all tasks, with `fill` for the empty ones."""

@@ -20,7 +20,7 @@ F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldLabels:
     """Gold labels of some tasks: label[task] is a class code, or n_classes where the truth is not known."""
 
     label: npt.NDArray[np.int32]
@@ -52,7 +52,7 @@ class Gold:
         return out
 
 
-def as_gold(gold: Any, annotations: Annotations) -> Gold | None:
+def as_gold(gold: Any, annotations: Annotations) -> GoldLabels | None:
     """Return gold labels as codes; tasks that are not among the annotations are left out with a warning."""
     if gold is None:
         return None
@@ -66,7 +66,7 @@ def as_gold(gold: Any, annotations: Annotations) -> Gold | None:
         )
     codes = np.full(annotations.n_tasks, annotations.n_classes, dtype=np.int32)
     codes[task[has_task]] = label[has_task]
-    return Gold(codes, annotations.n_classes)
+    return GoldLabels(codes, annotations.n_classes)
 
 
 # ----------------------------------------------------------------
@@ -85,7 +85,7 @@ class ClassOrder:
     n_unseen: int
 
     @classmethod
-    def of(cls, annotations: Annotations, gold: Gold | None) -> ClassOrder:
+    def of(cls, annotations: Annotations, gold: GoldLabels | None) -> ClassOrder:
         """Order classes by the rows (which are sorted by task and worker, whatever the labels), then by gold."""
         labels = annotations.label if gold is None else np.concatenate([annotations.label, gold.label[gold.tasks]])
         classes, first = np.unique(labels, return_index=True)
@@ -95,12 +95,12 @@ class ClassOrder:
         rank[unseen] = np.arange(len(classes), annotations.n_classes)
         return cls(rank, len(unseen))
 
-    def apply(self, annotations: Annotations, gold: Gold | None) -> tuple[Annotations, Gold | None]:
+    def apply(self, annotations: Annotations, gold: GoldLabels | None) -> tuple[Annotations, GoldLabels | None]:
         """Return the same votes and gold with classes numbered by their rank."""
-        ranked_gold = None if gold is None else Gold(self.ranked_gold(gold, annotations.n_tasks), gold.n_classes)
-        return annotations.saying(self.rank[annotations.label]), ranked_gold
+        ranked_gold = None if gold is None else GoldLabels(self.ranked_gold(gold, annotations.n_tasks), gold.n_classes)
+        return annotations.with_labels(self.rank[annotations.label]), ranked_gold
 
-    def ranked_gold(self, gold: Gold | None, n_tasks: int) -> I4:
+    def ranked_gold(self, gold: GoldLabels | None, n_tasks: int) -> I4:
         """Return gold by rank; one past the last rank where the truth is not known."""
         k = len(self.rank)
         if gold is None:

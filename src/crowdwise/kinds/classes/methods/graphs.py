@@ -13,13 +13,13 @@ from ....core.errors import DataError
 from ....core.params import Count, NonNegative
 from ....core.side_tables import codes
 from ....core.vocabulary import as_series
-from ....em.kernels import Stats, Workspace, e_step, stats_of
+from ....em.kernels import Stats, Workspace, e_step, stats_of, transposed
 from ..annotations import Annotations
 from ..maths.graphs import Graph, mean_field, neighbours, softmax
-from .base import Aggregator, Run
+from .base import Aggregator, SolveOptions
 from .confusion.base import Params, vote_shares
-from .confusion.hierarchical import PASSES, Crowd, Hierarchical
-from .gold import Gold
+from .confusion.hierarchical import PASSES, Hierarchical, SharedPrior
+from .gold import GoldLabels
 from .partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
@@ -59,9 +59,9 @@ class GraphField(Aggregator):
     tol: NonNegative = 1e-3
     prior_class: NonNegative = 10.0
 
-    def fit_solution(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def fit_solution(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Fit, then estimate tasks without labels from their neighbours; they do not influence other tasks."""
-        solution = super().fit_solution(annotations, gold, run)
+        solution = super().fit_solution(annotations, gold, options)
         empty = annotations.labels_per_task == 0
         if not empty.any() or empty.all():
             return solution
@@ -74,17 +74,19 @@ class GraphField(Aggregator):
         posterior = np.where(empty[:, None], from_neighbours, solution.posterior)
         return replace(solution, posterior=posterior if gold is None else gold.clamp(posterior))
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         """Run rounds of EM, each under the prior estimated from the counts of the last round."""
         strength = self._choose_strength(annotations, gold) if self.choose else self.strength
-        solution, params = self._fit(annotations, gold, run, strength)
-        return replace(solution, confusion=np.ascontiguousarray(params.theta.transpose(0, 2, 1)))
+        solution, params = self._fit(annotations, gold, options, strength)
+        return replace(solution, confusion=transposed(params.theta))
 
-    def _fit(self, annotations: Annotations, gold: Gold | None, run: Run, strength: float) -> tuple[Solution, Params]:
+    def _fit(
+        self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions, strength: float
+    ) -> tuple[Solution, Params]:
         k = annotations.n_classes
         space, graph = Workspace.of(annotations), _graph(annotations)
         posterior = vote_shares(annotations, gold)
-        crowd = Crowd.start(k, Hierarchical(prior_class=self.prior_class))
+        crowd = SharedPrior.start(k, Hierarchical(prior_class=self.prior_class))
         stats: Stats = stats_of(space, posterior)
         passes, converged, n_rounds = 0, False, 0
         while passes < self.max_iter and not converged:
@@ -102,23 +104,23 @@ class GraphField(Aggregator):
                 passes += 1
             converged = n_rounds > 0 and float(np.abs(posterior - before).max(initial=0.0)) <= self.tol
             n_rounds += 1
-            if run.callback is not None:
-                run.callback(passes, float("nan"))
+            if options.callback is not None:
+                options.callback(passes, float("nan"))
         extra = {"strength_used": strength, "n_links": int(graph.table.nnz // 2)}
-        counts = np.ascontiguousarray(stats.counts.transpose(0, 2, 1))
+        counts = transposed(stats.counts)
         solution = Solution(
             posterior, params.class_prior, counts=counts, n_iter=passes, converged=converged, extra=extra
         )
         return solution, params
 
-    def _choose_strength(self, annotations: Annotations, gold: Gold | None) -> float:
+    def _choose_strength(self, annotations: Annotations, gold: GoldLabels | None) -> float:
         """Return the strength under which held-out labels are most likely, the lower one of a tie."""
         train, test = annotations.split(HELD_OUT, seed=self.seed)
         if not len(test) or not len(train):
             return self.strength
         scores = []
         for strength in STRENGTHS:
-            solution, params = self._fit(train, gold, Run(), strength)
+            solution, params = self._fit(train, gold, SolveOptions(), strength)
             likelihood = params.theta[test.worker, test.label]  # row, true
             p = np.maximum((solution.posterior[test.task] * likelihood).sum(axis=1), 1e-12)
             scores.append(float(np.log(p).mean()))

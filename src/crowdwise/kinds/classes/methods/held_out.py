@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ....core.errors import CrowdwiseWarning, DataError, ParameterError
 from ....em.kernels import Workspace, stats_of
+from ....em.rows import row_weights
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
 
@@ -62,7 +63,7 @@ class SparseConfusion:
         score = np.tile(np.log(prior), (votes.n_tasks, 1))
         for rows, likelihood in self.blocks(votes.worker, votes.label):
             tasks, at = np.unique(votes.task[rows], return_inverse=True)
-            weight = np.ones(len(rows)) if votes.weight is None else votes.weight[rows]
+            weight = row_weights(votes)[rows]
             sum_by_task = csr_array((weight, (at, np.arange(len(rows)))), shape=(len(tasks), len(rows)))
             score[tasks] += sum_by_task @ np.log(likelihood, out=likelihood)
         score -= score.max(axis=1, keepdims=True)
@@ -112,7 +113,7 @@ class SparseConfusion:
     def _matrix(self, group: npt.NDArray[Any], n: int) -> Any:
         from scipy.sparse import csr_array
 
-        weight = np.ones(len(self.votes)) if self.votes.weight is None else self.votes.weight
+        weight = row_weights(self.votes)
         return csr_array((weight, (group, self.votes.task)), shape=(n, self.votes.n_tasks))
 
 
@@ -124,8 +125,8 @@ class SparseConfusion:
 #
 # The confusions are counted from the method's own posterior over the training labels, in the same way for every method,
 # and shrunk to the crowd's: votes, models and averages are thus scored on one scale, and only the posterior matters.
-# Held-out likelihood has one blind spot: a model whose classes have drifted away from the meaning of the labels may
-# still predict well. `upheld` guards against that.
+# Held-out likelihood does not detect classes that have drifted away from the meaning of the labels, as such a model may
+# still predict well; `upheld` does.
 
 # A worker's confusions are shrunk to the crowd's by this many labels per class.
 STRENGTH = 10.0
@@ -213,7 +214,7 @@ def held_out(
     rows = np.concatenate([test for test, _ in parts])
     order = np.argsort(rows)
     rows = rows[order]
-    weight = np.ones(len(rows)) if annotations.weight is None else annotations.weight[rows]
+    weight = row_weights(annotations)[rows]
     task = annotations.task[rows].astype(np.int64)
     return HeldOut(rows, task, weight, np.log(np.concatenate([p for _, p in parts]))[order])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,10 @@ from ....core import method_registry as registry
 from ....core.errors import DataError, ParameterError
 from ....core.model import Model
 from ....core.order import order_by
-from ....core.result import Result
+from ....core.result import Result, UnknownWorkers
 from ....core.vocabulary import Codes, lookup, quote, widened
-from ....em.kernels import Workspace, e_step
+from ....em.kernels import Workspace, e_step, transposed
+from ....em.rows import row_weights
 from ....stats.gold_calibration import GoldCalibration
 from ....stats.logspace import normalise_rows
 from ....stats.temperature import soften
@@ -43,8 +44,7 @@ class ClassModel(Model[Annotations]):
         codes, is_known = lookup(self.result.workers, workers)
         if is_known.all() and len(codes) == len(values):
             return values[codes]
-        average = np.average(values, axis=0, weights=np.maximum(self.result.labels_per_worker, 1e-9))
-        return np.where(is_known.reshape(-1, *[1] * (values.ndim - 1)), values[codes], average)
+        return _select(values, self.result, codes, is_known)
 
     def posterior(self, votes: Annotations) -> F8:
         """Return posterior[task, class] of votes whose classes are those of the fit."""
@@ -52,21 +52,21 @@ class ClassModel(Model[Annotations]):
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionTable(ClassModel):
+class FittedConfusion(ClassModel):
     """A confusion-matrix model: theta[worker, true, observed] and weight[class] of the E-step."""
 
     theta: F8
     weight: F8
 
     @classmethod
-    def of(cls, result: Result) -> ConfusionTable:
+    def of(cls, result: Result) -> FittedConfusion:
         """Take the model of a result; Bayesian methods infer with exp E log A and exp E log d, not with the means."""
         theta = result.extra.get("theta", result.confusion)
         return cls(result, np.asarray(theta), result.extra.get("class_weight", result.class_prior))
 
     def posterior(self, votes: Annotations) -> F8:
         """Run the E-step; tasks without labels get the class prior."""
-        theta = np.ascontiguousarray(self.values_of(self.theta, votes.workers).transpose(0, 2, 1))
+        theta = transposed(self.values_of(self.theta, votes.workers))
         posterior = e_step(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR))
         empty = votes.labels_per_task == 0
         return np.where(empty[:, None], self.result.class_prior, posterior) if empty.any() else posterior
@@ -82,12 +82,10 @@ class ConfusionTable(ClassModel):
         k = votes.n_classes
         theta = self.values_of(self.theta, votes.workers)
         by_cell = np.log(np.maximum(theta.transpose(0, 2, 1).reshape(-1, k), FLOOR))
-        weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+        weight = row_weights(votes)
         log_likelihood = by_cell[votes.cell] * weight[:, None]
         pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
-        if (
-            len(pair) and (pair[1:] == pair[:-1]).any()
-        ):  # several answers of one worker to one task are left out together
+        if (pair[1:] == pair[:-1]).any():  # several answers of one worker to one task are left out together
             first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
             n_rows = np.diff(np.r_[first, len(pair)])
             log_likelihood = np.repeat(np.add.reduceat(log_likelihood, first, axis=0), n_rows, axis=0)
@@ -121,30 +119,11 @@ def model_of(result: Result) -> ClassModel | None:
     if model is not None:
         return model
     if result.confusion is not None:
-        return ConfusionTable.of(result)
+        return FittedConfusion.of(result)
     weight = result.extra.get("vote_weight")
     if weight is None:
         return None
     return VoteWeights(result, weight, result.extra.get("vote_scale"), result.extra.get("vote_prior"))
-
-
-# ----------------------------------------------------------------
-# Workers who were not in the fit: refused, or treated as the average worker.
-
-Policy = Literal["error", "average"]
-
-
-def refuse_strangers(result: Result, workers: pl.Series, is_known: npt.NDArray[np.bool_], policy: Policy) -> None:
-    """Raise where some of these workers are unknown and the policy is not to treat them as the average worker."""
-    if policy not in ("error", "average"):
-        raise ParameterError(f"unknown_workers must be 'error' or 'average', got {policy!r}")
-    if policy == "average" or is_known.all():
-        return
-    unknown = workers.filter(~pl.Series(is_known))
-    raise DataError(
-        f"{len(unknown)} workers were not there when {result.method} was fitted: {quote(unknown)}; "
-        "pass unknown_workers='average' to treat them as the average worker"
-    )
 
 
 # Entries of `extra` that describe only the tasks or workers of the fit.
@@ -152,7 +131,7 @@ _OF_THE_FIT = ("vote_weight", "classifier", "gold_check", "can_ship", "blind_con
                "blind_label", "blind_hit", "blind_order")  # fmt: skip
 
 
-def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> Result:
+def infer(result: Result, annotations: Annotations, unknown_workers: UnknownWorkers) -> Result:
     """Estimate other annotations with the model of a result.
 
     Args:
@@ -164,7 +143,7 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> 
     is_known = np.zeros(len(workers), dtype=bool)
     is_known[np.arange(len(workers)) if result_codes is None else result_codes] = True
     at = np.arange(len(annotations.workers), dtype=np.int32) if annotation_codes is None else annotation_codes
-    refuse_strangers(result, annotations.workers, is_known[at], unknown_workers)
+    result.check_workers(annotations.workers, is_known[at], unknown_workers)
     votes = _recoded(annotations, result, workers, at)
     if result.model is None:
         raise ParameterError(f"{result.method} keeps no model that could estimate new tasks; fit it on them instead")
@@ -215,7 +194,7 @@ def _is_identity(codes: Codes, size: int) -> bool:
 def _worker_summary(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> ClassWorkers:
     return ClassWorkers(
         LazySkill(partial(_skill, result.worker_summary, old, is_known)),
-        confusion=None if result.confusion is None else _table(result.confusion, result, old, is_known),
+        confusion=None if result.confusion is None else _select(result.confusion, result, old, is_known),
         counts=None if result.counts is None else np.where(is_known[:, None, None], result.counts[old], 0.0),
     )
 
@@ -226,15 +205,21 @@ def _skill(summary: Any, old: npt.NDArray[np.int64], is_known: Mask) -> Skill:
 
 
 def _extra(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> dict[str, Any]:
-    if not isinstance(result.model, ConfusionTable | VoteWeights):
+    if not isinstance(result.model, FittedConfusion | VoteWeights):
         # Arrays describe the tasks and workers of the fit, not the new ones.
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
     extra = {name: value for name, value in result.extra.items() if name not in _OF_THE_FIT}
     if "theta" in extra:
-        extra["theta"] = _table(extra["theta"], result, old, is_known)
+        extra["theta"] = _select(extra["theta"], result, old, is_known)
     return extra
 
 
-def _table(values: Any, result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> Any:
-    average = np.average(values, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-    return np.where(is_known[:, None, None], values[old], average)
+def _select(values: F8, result: Result, codes: npt.NDArray[np.integer], is_known: Mask) -> F8:
+    """Return values[code], and for unknown workers the average over the workers of the fit."""
+    is_known = is_known.reshape(-1, *[1] * (values.ndim - 1))
+    return np.where(is_known, values[codes], worker_average(values, result))
+
+
+def worker_average(values: F8, result: Result) -> F8:
+    """Return the average of values[worker] over the workers of a fit, weighted by their labels."""
+    return np.asarray(np.average(values, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9)))

@@ -9,19 +9,22 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ....core import method_registry as registry
 from ....core.errors import DataError, IdentifiabilityWarning
 from ....core.params import Count, NonNegative, Note, Positive, PositiveShare, Share
 from ....core.result import Result
 from ....core.side_tables import column_by
-from ....core.vocabulary import quote
+from ....core.truth import truth_table
+from ....core.vocabulary import lookup, quote
 from ....core.votes import Votes
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum, shares
 from ....stats.platt import fit_platt, logit, why_ignored
 from ..annotations import Annotations
 from ..maths.judges import BINS, GRID, fit_symbols, learn_stack, prior_counts, terciles
-from .base import Aggregator, Run
+from .base import Aggregator, SolveOptions
 from .dependence import GroupAware, find_groups, given_groups
-from .gold import Gold
+from .gold import GoldLabels
 from .infer import ClassModel
 from .partitioned import Solution
 
@@ -116,7 +119,7 @@ def judge_verdicts(annotations: Annotations) -> JudgeVerdicts:
     votes = annotations
     start = np.flatnonzero(np.r_[True, (np.diff(votes.task) != 0) | (np.diff(votes.worker) != 0)][: len(votes)])
     ends = np.append(start, len(votes))
-    weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+    weight = row_weights(votes)
     counts = np.zeros((len(votes), votes.n_classes))
     counts[np.arange(len(votes)), votes.label] = weight
     one_row_each = len(start) == len(votes)  # the usual case
@@ -167,7 +170,7 @@ class FamilyVote(Aggregator):
         super().__post_init__()
         object.__setattr__(self, "groups", GroupAware(groups=self.groups).groups)
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Average the shares within families, then sum over families."""
         verdicts = judge_verdicts(annotations)
         family = self.families(annotations)
@@ -253,6 +256,20 @@ def log_odds(p: F8, k: int) -> F8:
 ENOUGH = 30
 
 
+def class_default(votes: Annotations, gold: Any = None) -> str:
+    """Return the default method for class labels.
+
+    Judges that are all models make the same errors: the default is a vote by model family without gold, and a stack
+    with enough gold. Ordered classes have a default of their own.
+    """
+    if all_models(votes):
+        if gold is None:
+            return "family_vote"
+        if int(lookup(votes.tasks, truth_table(gold)["task"])[1].sum()) >= ENOUGH:
+            return "judge_stack"
+    return registry.DEFAULT if votes.answers.order is None else "ordinal_committee"
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeStack(Aggregator):
     """Judge stack: one weight per judge, learnt on gold labels.
@@ -282,7 +299,7 @@ class JudgeStack(Aggregator):
     min_gold: Count = 10
     confidence: bool = True
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Learn the stack on the gold tasks, then estimate all tasks."""
         assert gold is not None
         verdicts = judge_verdicts(annotations)
@@ -320,7 +337,7 @@ class JudgeStack(Aggregator):
         """Return NaN: a task without verdicts has no out-of-fold posterior."""
         return {"gold_posterior": np.nan}
 
-    def _check_gold(self, annotations: Annotations, gold: Gold, gold_tasks: I8) -> None:
+    def _check_gold(self, annotations: Annotations, gold: GoldLabels, gold_tasks: I8) -> None:
         """Refuse too little gold; warn about little gold and about missing classes."""
         n = len(gold_tasks)
         if n == 0:
@@ -413,7 +430,7 @@ class JudgeSymbols(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Build the symbols, then run EM from the vote shares."""
         verdicts, k = judge_verdicts(annotations), annotations.n_classes
         bin_, bins = strengths(verdicts, self.agreement)

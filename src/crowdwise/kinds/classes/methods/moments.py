@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
@@ -18,22 +20,23 @@ import numpy.typing as npt
 
 from ....core.errors import DataError, IdentifiabilityWarning
 from ....core.params import AtLeast, Count, NonNegative, Positive, Whole
-from ....em.kernels import Workspace, accumulate
+from ....em.kernels import Workspace, accumulate, transposed
 from ....em.passes import Passes, run
+from ....em.rows import row_weights
 from ..annotations import Annotations
 from ..maths.factors import align, best_order, common_order, impute_blocks, orthogonal_components
 from ..maths.messages import VoteEdges
 from ..maths.moments import PairTables, complete_rank_one, pairs
-from .base import Aggregator, Run
+from .base import Aggregator, SolveOptions
 from .confusion.base import ConfusionModel, Matrices, Params
-from .gold import ClassOrder, Gold
+from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MomentEstimate:
     """confusion[worker, true, observed], class_prior, and the mask of the workers with an estimate."""
 
     confusion: F8
@@ -58,10 +61,10 @@ class MomentAggregator(Aggregator):
     smoothing: Positive = 0.1
 
     @abstractmethod
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Estimate the workers that the moments reach."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Compute moments and estimates, then run the E-step and EM steps, with classes in order of appearance."""
         if annotations.n_workers > self.max_workers:
             raise DataError(
@@ -87,7 +90,7 @@ class MomentAggregator(Aggregator):
             )
         return pair_tables
 
-    def _warn(self, estimate: Estimate) -> None:
+    def _warn(self, estimate: MomentEstimate) -> None:
         if not estimate.good.all():
             warnings.warn(
                 f"{int((~estimate.good).sum())} of {len(estimate.good)} workers share too few tasks with others for "
@@ -96,10 +99,10 @@ class MomentAggregator(Aggregator):
                 stacklevel=4,
             )
 
-    def _finish(self, votes: Annotations, gold: Gold | None, estimate: Estimate) -> Solution:
+    def _finish(self, votes: Annotations, gold: GoldLabels | None, estimate: MomentEstimate) -> Solution:
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
-        data: Matrices = Passes(model, Run().partition(votes, gold))
+        data: Matrices = Passes(model, SolveOptions().partition(votes, gold))
         params = self._params(votes, estimate, gold)
         stats, _ = data.accumulate(params)
         if not estimate.good.all():
@@ -112,17 +115,21 @@ class MomentAggregator(Aggregator):
             params, stats = fit.params, fit.stats
             trace = np.concatenate([trace, fit.trace])
             stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
-        confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
+        confusion, counts = (transposed(a) for a in (params.theta, stats.counts))
         posterior = data.posterior(params)
-        fit_trace: dict[str, Any] = {
-            "trace": trace,
-            "stage": stage,
-            "n_iter": estimate.n_iter,
-            "converged": estimate.converged,
-        }
-        return Solution(posterior, params.class_prior, confusion, counts, **fit_trace)
+        n_iter, converged = estimate.n_iter, estimate.converged
+        return Solution(
+            posterior,
+            params.class_prior,
+            confusion,
+            counts,
+            trace=trace,
+            stage=stage,
+            n_iter=n_iter,
+            converged=converged,
+        )
 
-    def _params(self, votes: Annotations, estimate: Estimate, gold: Gold | None = None) -> Params:
+    def _params(self, votes: Annotations, estimate: MomentEstimate, gold: GoldLabels | None = None) -> Params:
         """Return the estimates with pseudo-counts, as if each worker's tasks had the class frequencies.
 
         Labels of gold tasks are counted directly, the estimate covers the other labels.
@@ -136,7 +143,7 @@ class MomentAggregator(Aggregator):
         expected = np.where(estimate.good[:, None, None], expected, 0.0)
         confusion = estimate.confusion * expected + gold_counts + self.smoothing
         confusion /= expected + gold_counts.sum(axis=2, keepdims=True) + k * self.smoothing
-        return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
+        return Params(transposed(confusion), prior)
 
 
 def _reordered(solution: Solution, rank: npt.NDArray[np.int32]) -> Solution:
@@ -182,22 +189,32 @@ class CNMF(MomentAggregator):
     max_iter: Count = 1_000
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run EM on the pair tables from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
-        a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
-        trace: list[float] = []
-        converged = False
-        for _ in range(self.max_iter):
-            mass, objective = pair_sweep(pair_tables, a, d)
-            trace.append(objective)
-            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= self.tol * max(1.0, abs(trace[-1]))
-            if converged:
-                break
-            a, d = factors(mass, a)
-        good = pair_tables.has_pairs()
-        order = common_order(a, pair_tables.overlap())
-        return Estimate(a[:, order], d[order], good, np.array(trace), len(trace), converged)
+        return composite_em(partial(pair_sweep, pair_tables), pair_tables, k, m, self.max_iter, self.tol)
+
+
+def composite_em(
+    sweep: Callable[[F8, F8], tuple[F8, float]], pair_tables: PairTables, k: int, m: int, max_iter: int, tol: float
+) -> MomentEstimate:
+    """Maximise a composite likelihood of m workers and k classes by EM from diagonally dominant matrices.
+
+    sweep(a, d) returns the expected counts [worker, true, observed] under the matrices a and the class prior d, and the
+    objective there.
+    """
+    a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
+    trace: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        mass, objective = sweep(a, d)
+        trace.append(objective)
+        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-1]))
+        if converged:
+            break
+        a, d = factors(mass, a)
+    order = common_order(a, pair_tables.overlap())
+    return MomentEstimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
 
 
 def pair_sweep(pair_tables: PairTables, a: F8, d: F8) -> tuple[F8, float]:
@@ -206,11 +223,8 @@ def pair_sweep(pair_tables: PairTables, a: F8, d: F8) -> tuple[F8, float]:
     mass, objective = np.zeros_like(a), 0.0
     step = max(1, CHUNK // k**2)
     for lo in range(0, len(pair_tables.first), step):
-        i, j, count = (
-            pair_tables.first[lo : lo + step],
-            pair_tables.second[lo : lo + step],
-            pair_tables.count[lo : lo + step],
-        )
+        i, j = pair_tables.first[lo : lo + step], pair_tables.second[lo : lo + step]
+        count = pair_tables.count[lo : lo + step]
         ai, aj = d[:, None] * a[i], a[j]  # pair, true, observed
         model = np.maximum(ai.transpose(0, 2, 1) @ aj, 1e-300)
         objective += float((count * np.log(model)).sum())
@@ -250,13 +264,13 @@ class MultiSPA(MomentAggregator):
     name: ClassVar[str] = "multi_spa"
     em_steps: Whole = 10
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run SPA for each worker, find a common order of the classes, then the class prior by least squares."""
         k = annotations.n_classes
         least = 5.0 if self.min_overlap is None else self.min_overlap / k
         confusion, good = corners(pair_tables, k, least)
         confusion = align(confusion, pair_tables, good) if good.any() else confusion
-        return Estimate(confusion, class_frequencies(confusion, pair_tables, good), good)
+        return MomentEstimate(confusion, class_frequencies(confusion, pair_tables, good), good)
 
 
 def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_]]:
@@ -267,7 +281,7 @@ def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDAr
     order = np.argsort(worker, kind="stable")
     start = np.searchsorted(worker[order], np.arange(pair_tables.n_workers + 1))
     for m in range(pair_tables.n_workers):
-        columns = count[order[start[m] : start[m + 1]]].transpose(0, 2, 1).reshape(-1, k)  # (partner, said), mine
+        columns = count[order[start[m] : start[m + 1]]].transpose(0, 2, 1).reshape(-1, k)  # (partner, label), own label
         total = columns.sum(axis=1)
         # Columns based on few labels are noisy, and SPA selects extremes.
         usable = total >= max(least, 1e-12)
@@ -336,7 +350,7 @@ class SML(MomentAggregator):
     max_iter: Count = 10_000
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Fit the rank-one covariance, then choose the imbalance of highest likelihood."""
         sign = np.array([-1.0, 1.0])
         n, share = pair_tables.n, pair_tables.share
@@ -348,7 +362,7 @@ class SML(MomentAggregator):
             pair_tables.first, pair_tables.second, n, q, start, -1, 1, self.max_iter, self.tol
         )
         v = -v if float(pair_tables.overlap() @ v) < 0 else v
-        w = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+        w = row_weights(annotations)
         total = np.bincount(annotations.worker, weights=w, minlength=annotations.n_workers).astype(np.float64)
         signed = np.bincount(annotations.worker, weights=w * sign[annotations.label], minlength=annotations.n_workers)
         mean = signed / np.maximum(total, 1e-12)
@@ -359,10 +373,10 @@ class SML(MomentAggregator):
         fits = []
         for confusion, prior in grid:
             confusion[~good] = 0.5
-            theta = np.ascontiguousarray(confusion.transpose(0, 2, 1))
+            theta = transposed(confusion)
             fits.append(accumulate(space, theta, prior)[1])
         confusion, prior = grid[int(np.argmax(fits))]
-        return Estimate(confusion, prior, good, n_iter=n_iter, converged=converged)
+        return MomentEstimate(confusion, prior, good, n_iter=n_iter, converged=converged)
 
 
 def _accuracies(v: F8, mean: F8, b: float, edge: F8) -> tuple[F8, F8]:
@@ -401,14 +415,14 @@ class SpectralDS(MomentAggregator):
     em_steps: Whole = 10
     n_splits: Count = 5
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Return the most likely estimate of several random splits."""
         rng = np.random.default_rng(self.seed)
         space, good = Workspace.of(annotations), pair_tables.has_pairs()
         best, best_estimate = -np.inf, None
         for _ in range(self.n_splits):
             group = rng.permutation(annotations.n_workers) % 3
-            estimate = Estimate(*_split(annotations, group, rng), good)
+            estimate = MomentEstimate(*_split(annotations, group, rng), good)
             params = self._params(annotations, estimate)
             _, fit = accumulate(space, params.theta, params.class_prior)
             if fit > best:
@@ -458,7 +472,7 @@ def _components(m2: F8, m3: F8, rng: np.random.Generator) -> tuple[F8, F8]:
 def _individuals(annotations: Annotations, group: npt.NDArray[np.int64], answers: F8, means: F8, prior: F8) -> F8:
     """Return A_w^T = E[x_w x_g^T] (diag(prior) μ_g^T)^-1, averaged over the two groups g other than the worker's."""
     m, k = annotations.n_workers, annotations.n_classes
-    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    weight = row_weights(annotations)
     out = np.zeros((m, k, k))
     for g in range(3):
         inverse = _inverse(prior[:, None] * means[g].T)  # observed by g, true
@@ -499,7 +513,7 @@ class SymNMF(MomentAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Impute the gaps, take the root, rotate it, and extract the matrices."""
         k, good = annotations.n_classes, pair_tables.has_pairs()
         m = int(good.sum())
@@ -513,7 +527,9 @@ class SymNMF(MomentAggregator):
         confusion[good] = h / size[:, :, None]
         prior = size.mean(axis=0) ** 2
         order = common_order(confusion, pair_tables.overlap())
-        return Estimate(confusion[:, order], (prior / prior.sum())[order], good, n_iter=n_iter, converged=converged)
+        return MomentEstimate(
+            confusion[:, order], (prior / prior.sum())[order], good, n_iter=n_iter, converged=converged
+        )
 
     def _rotate(self, root: F8, k: int) -> tuple[F8, int, bool]:
         """Return H ≥ 0 close to root @ Q, Q orthogonal, by alternating projection (Procrustes) from SPA's corners."""
@@ -574,25 +590,19 @@ class Tensor(MomentAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> Estimate:
+    def estimate(self, annotations: Annotations, pair_tables: PairTables) -> MomentEstimate:
         """Run EM on the tables of pairs and triples from diagonally dominant matrices."""
         k, m = annotations.n_classes, annotations.n_workers
         if k > MAX_CLASSES:
             raise DataError(f"tensor takes at most {MAX_CLASSES} classes, these data have {k}; take cnmf")
         triple_workers, count = triples(annotations, pair_tables, self.n_partners)
-        a, d = np.tile(0.6 * np.eye(k) + 0.4 / k, (m, 1, 1)), np.full(k, 1 / k)
-        trace: list[float] = []
-        converged = False
-        for _ in range(self.max_iter):
+
+        def sweep(a: F8, d: F8) -> tuple[F8, float]:
             mass, objective = pair_sweep(pair_tables, a, d)
             triple_mass, triple_objective = triple_sweep(triple_workers, count, a, d)
-            trace.append(objective + triple_objective)
-            converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) <= self.tol * max(1.0, abs(trace[-1]))
-            if converged:
-                break
-            a, d = factors(mass + triple_mass, a)
-        order = common_order(a, pair_tables.overlap())
-        return Estimate(a[:, order], d[order], pair_tables.has_pairs(), np.array(trace), len(trace), converged)
+            return mass + triple_mass, objective + triple_objective
+
+        return composite_em(sweep, pair_tables, k, m, self.max_iter, self.tol)
 
 
 def triples(annotations: Annotations, pair_tables: PairTables, n_partners: int) -> tuple[I8, F8]:

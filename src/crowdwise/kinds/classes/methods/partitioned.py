@@ -20,9 +20,9 @@ from ....em.drivers import Driver, Executor, InProcess, Threads
 from ....em.kernels import COMPILED_FROM, MANY_FITS, Workspace, n_threads, pays_to_compile
 from ....em.loop import plus
 from ....em.passes import EMModel, posterior_under
-from ....em.sources import InMemory, Known, Source
+from ....em.sources import GoldCodes, InMemory, Source
 from ..annotations import Annotations
-from .gold import Gold
+from .gold import GoldLabels
 
 if TYPE_CHECKING:
     from ....core.vocabulary import Codes
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 F8 = npt.NDArray[np.float64]
 T = TypeVar("T")
 # Transforms a part and the gold codes of its tasks before the passes use it.
-RowTransform = Callable[[Annotations, Known | None], tuple[Annotations, Known | None]]
+RowTransform = Callable[[Annotations, GoldCodes | None], tuple[Annotations, GoldCodes | None]]
 
 
-class Shape(Protocol):
+class VotesShape(Protocol):
     """The dimensions a confusion model needs: the number of workers and of classes."""
 
     @property
@@ -42,7 +42,7 @@ class Shape(Protocol):
     def n_classes(self) -> int: ...  # noqa: D102
 
 
-class Size(Shape, Protocol):
+class VotesSize(VotesShape, Protocol):
     """The number of rows, tasks, workers and classes."""
 
     def __len__(self) -> int: ...
@@ -57,7 +57,7 @@ class PreparePart:
     compiled: bool
     transforms: tuple[RowTransform, ...] = ()
 
-    def __call__(self, part: Annotations, gold: Known | None, first: int, number: int) -> Workspace:  # noqa: ARG002
+    def __call__(self, part: Annotations, gold: GoldCodes | None, first: int, number: int) -> Workspace:  # noqa: ARG002
         """Return the workspace of a part; `first` is the index of its first task among all tasks."""
         for transform in self.transforms:
             part, gold = transform(part, gold)
@@ -85,10 +85,10 @@ class PartitionedVotes:
     order: Codes | None = None
     single_label: bool = False
     has_gold: bool = False
-    in_memory: tuple[Annotations, Gold | None] | None = None
+    in_memory: tuple[Annotations, GoldLabels | None] | None = None
 
     @classmethod
-    def of(cls, annotations: Annotations, gold: Gold | None, n: int = 1) -> PartitionedVotes:
+    def of(cls, annotations: Annotations, gold: GoldLabels | None, n: int = 1) -> PartitionedVotes:
         """Split annotations in memory into at most n parts."""
         source = InMemory(annotations, n, gold=None if gold is None else gold.label)
         prepare = PreparePart(pays_to_compile(annotations))
@@ -150,7 +150,7 @@ class PartitionedVotes:
             return self
         return self.with_prepare(replace(self.prepare, compiled=compiled))
 
-    def require_in_memory(self, name: str) -> tuple[Annotations, Gold | None]:
+    def require_in_memory(self, name: str) -> tuple[Annotations, GoldLabels | None]:
         """Return all votes and their gold for method `name`, or raise where they are not in memory."""
         if self.in_memory is None:
             raise DataError(
@@ -168,7 +168,7 @@ def with_columns(part: Annotations, **changed: Any) -> Annotations:
 
 def clamped(space: Workspace, posterior: F8) -> F8:
     """Return the posterior with certainty on gold tasks."""
-    return posterior if space.gold is None else Gold(space.gold, posterior.shape[1]).clamp(posterior)
+    return posterior if space.gold is None else GoldLabels(space.gold, posterior.shape[1]).clamp(posterior)
 
 
 # ----------------------------------------------------------------

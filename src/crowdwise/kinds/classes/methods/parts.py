@@ -1,4 +1,4 @@
-"""Fits of votes in parts that need not be in memory together: workers come out as arrays, tasks part by part.
+"""Fits of votes in parts that need not be in memory together; tasks are estimated part by part.
 
     fit = fit_parts(cw.DawidSkene(), source, partial(Threads, threads=2))
     for written in fit.map(write): ...      # write(PartEstimate) runs where the part is
@@ -23,11 +23,12 @@ from ....core.errors import DataError, ParameterError
 from ....core.result import FitTrace
 from ....em.drivers import Driver, Executor, InProcess
 from ....em.kernels import Workspace
-from ....em.sources import Known, Sizes, Source
+from ....em.loop import plus
+from ....em.sources import GoldCodes, Sizes, Source
 from ..annotations import Annotations
 from ..answers import Classes
 from ..estimate import ClassPosterior, ClassWorkers, LazySkill
-from .base import Aggregator, PartitionedAggregator, Run
+from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .drop_empty import NonEmpty
 from .gold import as_prior
 from .partitioned import PartitionedVotes, Predictor, clamped, with_columns
@@ -36,7 +37,7 @@ from .skills import expected_wrong, skills
 
 # ----------------------------------------------------------------
 # A survey of all parts before a fit finds the tasks and workers without labels, which are then left out.
-# This does for parts what drop_empty.py does in memory; only a part itself knows which of its tasks are empty.
+# This is the counterpart of drop_empty.py for parts; the empty tasks are known only within a part.
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -131,7 +132,7 @@ class NonEmptyFilter:
     workers: Mask | None
     has_empty_tasks: bool
 
-    def select(self, part: Annotations, gold: Known | None) -> tuple[Mask, Annotations, Known | None]:
+    def select(self, part: Annotations, gold: GoldCodes | None) -> tuple[Mask, Annotations, GoldCodes | None]:
         """Return the mask of a part's non-empty tasks, and the part and its gold without empty tasks and workers."""
         if not self.has_empty_tasks and self.workers is None:
             return np.ones(part.n_tasks, dtype=bool), part, gold
@@ -166,9 +167,9 @@ class NonEmptyParts:
         """Return one part."""
         return self.non_empty.select(self.inner.part(number), None)[1]
 
-    def known_classes(self, number: int) -> Known | None:
+    def gold_codes(self, number: int) -> GoldCodes | None:
         """Return the gold codes of the non-empty tasks of a part."""
-        gold = self.inner.known_classes(number)
+        gold = self.inner.gold_codes(number)
         return None if gold is None else self.non_empty.select(self.inner.part(number), gold)[2]
 
 
@@ -181,11 +182,11 @@ def non_empty_tasks(part: Annotations) -> Mask:
 
 def survey(source: Source[Annotations], executor: Executor) -> PartsSurvey:
     """Summarise all parts in one pass."""
-    total: PartsSurvey = executor(source, _survey_part).sum(_identity, _add)
+    total: PartsSurvey = executor(source, _survey_part).sum(_identity, plus)
     return total
 
 
-def _survey_part(part: Annotations, gold: Known | None, first: int, number: int) -> PartsSurvey:  # noqa: ARG001
+def _survey_part(part: Annotations, gold: GoldCodes | None, first: int, number: int) -> PartsSurvey:  # noqa: ARG001
     m, tasks = part.n_workers, non_empty_tasks(part)
     n = np.bincount(part.worker, minlength=m)
     weight = n if part.weight is None else np.bincount(part.worker, weights=part.weight, minlength=m)
@@ -206,10 +207,6 @@ def _survey_part(part: Annotations, gold: Known | None, first: int, number: int)
 
 def _identity(surveyed: PartsSurvey) -> PartsSurvey:
     return surveyed
-
-
-def _add(a: PartsSurvey, b: PartsSurvey) -> PartsSurvey:
-    return a + b
 
 
 T = TypeVar("T")
@@ -236,11 +233,11 @@ class SourcePart:
     """A part as it is in the source; `gold` holds the gold codes of its tasks."""
 
     votes: Annotations
-    gold: Known | None
+    gold: GoldCodes | None
     number: int
 
 
-def _source_part(part: Annotations, gold: Known | None, first: int, number: int) -> SourcePart:  # noqa: ARG001
+def _source_part(part: Annotations, gold: GoldCodes | None, first: int, number: int) -> SourcePart:  # noqa: ARG001
     return SourcePart(part, gold, number)
 
 
@@ -354,7 +351,7 @@ def fit_parts(
     )
     if history is not None and non_empty.workers is not None:
         history = history[non_empty.workers]
-    state = method.learn(data, Run(callback=callback, prior=history))
+    state = method.learn(data, SolveOptions(callback=callback, prior=history))
     method.warn_unless_settled(state.converged, state.n_iter)
     estimates: dict[str, Any] = {name: getattr(state, name) for name in ("confusion", "counts", "extra")}
     if non_empty.workers is not None:

@@ -14,11 +14,12 @@ from ....core.errors import DataError
 from ....core.intake.repeats import PREDICTED
 from ....core.params import Note, Positive
 from ....core.vocabulary import quote
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, shares
 from ..annotations import Annotations
 from ..maths.judges import LEAST, log_scores, mean_by_task, normalised_votes, surprise
-from .base import Aggregator, Run
-from .gold import Gold
+from .base import Aggregator, SolveOptions
+from .gold import GoldLabels
 from .partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
@@ -33,7 +34,7 @@ class PredictionAggregator(Aggregator):
 
     predicted_class: Annotated[str, Note("a class")] | None = None
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Estimate the tasks from the rows with a prediction."""
         if not len(annotations):
             flat = np.full((annotations.n_tasks, annotations.n_classes), 1 / annotations.n_classes)
@@ -46,11 +47,6 @@ class PredictionAggregator(Aggregator):
         posterior = posterior if gold is None else gold.clamp(posterior)
         n_without = int((~has_prediction).sum())
         return Solution(posterior, posterior.mean(axis=0), extra={"rows_without_prediction": n_without})
-
-    @staticmethod
-    def weights(annotations: Annotations) -> F8:
-        """Return the weight of each row."""
-        return np.ones(len(annotations)) if annotations.weight is None else annotations.weight
 
     @abstractmethod
     def posterior(self, annotations: Annotations, prediction: F8) -> F8:
@@ -103,8 +99,8 @@ class SurprisinglyPopular(PredictionAggregator):
 
     Workers who know the truth also know that others do not, so the truth is more popular than predicted, even where
     the majority is wrong. The posterior of two classes is the normal probability that the crowd's share exceeds the
-    predicted one, at a `temperature`. Prelec, Seung & McCoy (2017), doi:10.1038/nature21054. Fails where nobody
-    knows the truth, or predictions are noise.
+    predicted one, at a `temperature`. Prelec, Seung & McCoy (2017), doi:10.1038/nature21054. Fails where no
+    worker knows the truth, or predictions are noise.
 
     Needs a column predicted_share (of two classes) or predicted_share_<class>; `temperature` softens the posterior.
 
@@ -118,8 +114,8 @@ class SurprisinglyPopular(PredictionAggregator):
     temperature: Positive = 3.0
 
     def posterior(self, annotations: Annotations, prediction: F8) -> F8:
-        """Turn the surprise of each class into probabilities."""
-        weight, n = self.weights(annotations), annotations.votes.sum(axis=1)
+        """Return probabilities based on the excess of each class over its prediction."""
+        weight, n = row_weights(annotations), annotations.votes.sum(axis=1)
         observed, expected = shares(annotations.votes), mean_by_task(prediction, weight, annotations.task_offsets)
         expected = np.where(np.isfinite(expected), expected, 1 / annotations.n_classes)
         if annotations.n_classes > 2:
@@ -154,8 +150,8 @@ class TruthSerum(PredictionAggregator):
     sharpness: Positive = 2.0
 
     def posterior(self, annotations: Annotations, prediction: F8) -> F8:
-        """Turn information scores into probabilities."""
-        weight, n = self.weights(annotations), annotations.votes.sum(axis=1)
+        """Return probabilities based on the information scores."""
+        weight, n = row_weights(annotations), annotations.votes.sum(axis=1)
         expected = mean_by_task(np.log(np.maximum(prediction, LEAST)), weight, annotations.task_offsets)
         score = log_scores(shares(annotations.votes), expected, n)
         return normalise_rows(np.where(np.isfinite(score), self.sharpness * score, 0.0))[0]

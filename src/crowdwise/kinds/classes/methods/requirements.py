@@ -9,7 +9,7 @@ from typing import Protocol
 from ....core import method_registry as registry
 from ....core.errors import CostWarning, DataError, IdentifiabilityWarning, ParameterError
 from ..answers import Classes
-from .partitioned import Size
+from .partitioned import VotesSize
 
 # ----------------------------------------------------------------
 # The cost of a fit, estimated before it begins: one that needs too much fails at once and names cheaper methods.
@@ -27,18 +27,18 @@ FREE_CELLS, MAX_CELLS_PER_LABEL = 2_000_000, 100
 CHEAP_METHODS = ("majority_vote", "wawa", "zero_based_skill")
 
 
-def table_cells(votes: Size) -> int:
+def table_cells(votes: VotesSize) -> int:
     """Return the number of cells of all workers' confusion matrices."""
     return votes.n_workers * votes.n_classes**2
 
 
-def too_sparse(votes: Size, min_workers: int = 1) -> bool:
+def too_sparse(votes: VotesSize, min_workers: int = 1) -> bool:
     """Whether confusion matrices (of at least `min_workers` workers) would be far larger than the data."""
     cells = max(votes.n_workers, min_workers) * votes.n_classes**2
     return cells > FREE_CELLS and cells > min(MAX_CELLS_PER_LABEL * len(votes), MAX_TABLE_CELLS)
 
 
-def check_size(name: str, votes: Size) -> None:
+def check_size(name: str, votes: VotesSize) -> None:
     """Raise where the votes are empty or too large for a method."""
     n, k = votes.n_tasks, votes.n_classes
     if n == 0 or k == 0:
@@ -51,7 +51,7 @@ def check_size(name: str, votes: Size) -> None:
     check_tables(name, votes)
 
 
-def check_tables(name: str, votes: Size) -> None:
+def check_tables(name: str, votes: VotesSize) -> None:
     """Raise where a method's confusion matrices would be too large."""
     m, k = votes.n_workers, votes.n_classes
     if keeps_confusion_matrices(name) and table_cells(votes) > MAX_TABLE_CELLS:
@@ -61,12 +61,12 @@ def check_tables(name: str, votes: Size) -> None:
         )
 
 
-def is_wide(votes: Size) -> bool:
+def is_wide(votes: VotesSize) -> bool:
     """Whether the posterior is far larger than the data, so that every step of a method costs as much as a vote."""
     return votes.n_tasks * votes.n_classes > max(FREE_CELLS, MAX_CELLS_PER_LABEL * len(votes))
 
 
-def reason_to_skip(name: str, votes: Size) -> str | None:
+def reason_to_skip(name: str, votes: VotesSize) -> str | None:
     """Return why a comparison of all methods leaves this one out for its cost; None where it runs or refuses itself."""
     frugal = name in CHEAP_METHODS or registry.card(name).family == "ensemble"
     refuses = keeps_confusion_matrices(name) and table_cells(votes) > MAX_TABLE_CELLS
@@ -86,7 +86,7 @@ def keeps_confusion_matrices(name: str) -> bool:
     return card is not None and "confusion" in card.can and card.family != "ensemble"
 
 
-def affordable(names: Sequence[str], votes: Size, plain_name: Callable[[str], str]) -> list[str]:
+def affordable(names: Sequence[str], votes: VotesSize, plain_name: Callable[[str], str]) -> list[str]:
     """Return the methods of an ensemble that these votes justify, with a warning where some are left out.
 
     Args:

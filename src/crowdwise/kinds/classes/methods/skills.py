@@ -1,10 +1,10 @@
 """Worker skills of a fit, estimated from two views: the method's posterior and the votes.
 
-No posterior is used as it is. Vote shares are no probabilities and include the worker's own vote; confusion matrices
-with more cells than labels are unsure of everything, or sure of what is wrong. Skills therefore come from two passes of
-EM with confusions shrunk to the crowd's, once from the method's posterior and once from the votes. The view under which
-the labels are more probable gives the skill, and the interval covers both. A method with better posteriors for this
-purpose (the committee) supplies its own. Everything is a sum over parts, so parts need not be in memory together.
+No posterior is used as it is. Vote shares are no probabilities and include the worker's own vote; posteriors of
+confusion matrices with more cells than labels are not calibrated. Skills therefore use two passes of EM with confusions
+shrunk to the crowd's, once from the method's posterior and once from the votes. The view with the higher likelihood of
+the labels gives the skill, and the interval covers both. A method with better posteriors for this purpose (the
+committee) supplies its own. All quantities are sums over parts, which need not be in memory together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ....em.loop import Additive, plus
 from ....stats.logspace import shares
 from ..annotations import Annotations
 from ..maths.skill import Skill, skill_of, skill_sums, widest
-from .gold import Gold
+from .gold import GoldLabels
 from .held_out import shrunk
 from .partitioned import PartitionedVotes, Predictor, Solution, SolutionPredictor, apply_predictor, clamped
 from .requirements import too_sparse
@@ -32,8 +32,8 @@ F8 = npt.NDArray[np.float64]
 PASSES = 2
 # A class that no task is assigned to may still be true.
 MIN_CLASS_SHARE = 1e-6
-# Where the share of wrong labels is measured on gold, only this fraction of it makes workers look better: on tasks with
-# a wrong label some workers are right (docs/benchmarks/skills.md).
+# If the share of wrong labels is measured on gold, only this fraction of it biases skills upwards, because some workers
+# are right on tasks with a wrong label (docs/benchmarks/skills.md).
 MEASURED = 0.8
 
 
@@ -60,9 +60,9 @@ class SkillView(Additive):
 
 
 def expected_wrong(extra: Mapping[str, Any]) -> float | None:
-    """Return the share of tasks with a wrong label, as far as it makes workers look better.
+    """Return the expected share of tasks with a wrong label that biases skills upwards.
 
-    None where the method has no expectation that was learnt from truth.
+    None if the method has no expectation that was learnt from truth.
     """
     expected = extra.get("expected_accuracy")
     if expected is None:
@@ -72,15 +72,14 @@ def expected_wrong(extra: Mapping[str, Any]) -> float | None:
 
 
 def lazy_skills(
-    annotations: Annotations, gold: Gold | None, solution: Solution, wrong: float | None = None
+    annotations: Annotations, gold: GoldLabels | None, solution: Solution, wrong: float | None = None
 ) -> Callable[[], Skill]:
     """Return a function that computes the skills of a solution; it holds the votes and the posterior, nothing else.
 
     The solution's `worker_posteriors` are not kept elsewhere, so their sums over each worker's labels are taken now.
     """
-    data = PartitionedVotes.of(
-        annotations, gold
-    )  # fixes how passes are run now, so that the bits do not depend on when
+    # The kernels are chosen now, so that the bits do not depend on when the skills are computed.
+    data = PartitionedVotes.of(annotations, gold)
     predictor = SolutionPredictor(
         Solution(solution.posterior, solution.class_prior, worker_posteriors=solution.worker_posteriors)
     )
@@ -131,7 +130,7 @@ def skill_views(data: PartitionedVotes, predictor: Predictor) -> tuple[SkillView
     if not differs:
         return (vote_view,)
     method_view = refined(data, method_view)
-    margin = 1e-9 * abs(float(method_view.fit[0]))  # so that the order of a sum does not decide
+    margin = 1e-9 * abs(float(method_view.fit[0]))  # the choice must not depend on the order of a sum
     if float(vote_view.fit[0]) > float(method_view.fit[0]) + margin:
         return vote_view, method_view
     return method_view, vote_view

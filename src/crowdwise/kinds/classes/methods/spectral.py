@@ -13,13 +13,14 @@ import numpy.typing as npt
 from scipy.sparse import diags_array, eye_array
 
 from ....core.params import Count, NonNegative, Positive, Whole
+from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum
 from ....stats.ties import tie_shares, winners
 from ..annotations import Annotations
 from ..maths import moments
 from ..maths.messages import VoteEdges
-from .base import Aggregator, Run
-from .gold import ClassOrder, Gold
+from .base import Aggregator, SolveOptions
+from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
 from .voting import VoteAggregator, Weights, agreement_with, scores
 
@@ -45,7 +46,7 @@ def skill_of(weight: F8, k: int) -> F8:
     return np.asarray((k * p - 1) / (k - 1))
 
 
-def natural_scale(annotations: Annotations, weight: F8, score: F8, gold: Gold | None) -> float:
+def natural_scale(annotations: Annotations, weight: F8, score: F8, gold: GoldLabels | None) -> float:
     """Return the factor that brings weights of unknown scale closest to first-order log odds, K/(K-1) · (K p - 1).
 
     p is each worker's agreement with the winners of `score`. An eigenvector has no scale; without this factor its
@@ -71,7 +72,7 @@ def sign_of(annotations: Annotations, score: F8) -> float:
     return -1.0 if float(((votes - votes.mean(axis=1, keepdims=True)) * score).sum()) < 0 else 1.0
 
 
-def combine_with_gold(annotations: Annotations, skill: F8, gold: Gold | None) -> F8:
+def combine_with_gold(annotations: Annotations, skill: F8, gold: GoldLabels | None) -> F8:
     """Return skills updated on gold: the accuracy on gold labels is counted, the estimate covers the other labels.
 
     A skill is the accuracy p on the scale (K p - 1) / (K - 1), on which random guessing is 0.
@@ -107,7 +108,7 @@ class EigenRatio(VoteAggregator):
 
     name: ClassVar[str] = "eigen_ratio"
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weights(self, annotations: Annotations, gold: GoldLabels | None) -> Weights:
         """Return the ratio of the two vectors; 0 for workers that the overlap does not reach."""
         pairs = moments.agreement(annotations)
         if annotations.n_classes == 1 or pairs.n.nnz == 0:
@@ -141,7 +142,7 @@ class Ghosh(VoteAggregator):
 
     name: ClassVar[str] = "ghosh"
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weights(self, annotations: Annotations, gold: GoldLabels | None) -> Weights:
         """Return the leading eigenvector of the agreement of workers, that of each with itself included."""
         k = annotations.n_classes
         pairs = moments.agreement(annotations)
@@ -180,7 +181,7 @@ class KOS(Aggregator):
     max_iter: Count = 10
     tol: NonNegative = 1e-3
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Run rounds of messages, then take one vote in which every label is weighted by its worker's message."""
         k, edges = annotations.n_classes, VoteEdges.of(annotations)
         if k == 1:
@@ -208,7 +209,7 @@ class KOS(Aggregator):
         return replace(solution, n_iter=rounds, converged=moved <= self.tol)
 
     def _solution(
-        self, annotations: Annotations, gold: Gold | None, edges: VoteEdges, vote: F8, y: F8, weight: F8
+        self, annotations: Annotations, gold: GoldLabels | None, edges: VoteEdges, vote: F8, y: F8, weight: F8
     ) -> Solution:
         score = segment_sum(vote * y[:, None], edges.task_offsets)
         sign = sign_of(annotations, score)
@@ -252,7 +253,7 @@ class MMSR(VoteAggregator):
     max_iter: Count = 10_000
     tol: NonNegative = 1e-8
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weights(self, annotations: Annotations, gold: GoldLabels | None) -> Weights:
         """Return the log odds of the robust skills."""
         k = annotations.n_classes
         pairs = moments.agreement(annotations) if k > 1 else None
@@ -322,7 +323,7 @@ class PGD(VoteAggregator):
     max_iter: Count = 10_000
     tol: NonNegative = 1e-9
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weights(self, annotations: Annotations, gold: GoldLabels | None) -> Weights:
         """Return the log odds of the completed skills."""
         k = annotations.n_classes
         if k == 1:
@@ -368,7 +369,7 @@ class M3V(VoteAggregator):
     strength: Positive = 0.1
     max_iter: Count = 50
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weights(self, annotations: Annotations, gold: GoldLabels | None) -> Weights:
         """Update labels and weights in turn until the labels stay."""
         if annotations.n_classes == 1 or len(annotations) == 0:
             return Weights(np.ones(annotations.n_workers), scale=1.0)
@@ -390,7 +391,7 @@ class M3V(VoteAggregator):
         from scipy.optimize import minimize
 
         tasks = np.arange(votes.n_tasks)
-        row_weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+        row_weight = row_weights(votes)
         # A task without a clear winner does not enter the loss.
         clear = label < votes.n_classes
         label = np.where(clear, label, 0)
@@ -408,7 +409,7 @@ class M3V(VoteAggregator):
         return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 50}).x)
 
 
-def _winners(votes: Annotations, weight: F8, gold: Gold | None) -> I8:
+def _winners(votes: Annotations, weight: F8, gold: GoldLabels | None) -> I8:
     """Return the winning class of each task, n_classes where there is a tie, and gold where it is known."""
     top = winners(scores(votes, weight))
     label = np.where(top.sum(axis=1) == 1, top.argmax(axis=1), votes.n_classes)

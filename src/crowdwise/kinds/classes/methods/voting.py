@@ -17,13 +17,13 @@ from ....core.params import Count, NonNegative, Positive, PositiveShare
 from ....em import journal
 from ....em.kernels import Workspace
 from ....em.loop import Additive, plus
-from ....em.rows import LabelRows
+from ....em.rows import LabelRows, row_weights
 from ....stats.logspace import normalise_rows, shares
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
 from ..maths.judges import RaterRows, choose_strength, soft_labels
-from .base import Aggregator, PartitionedAggregator, Run
-from .gold import ClassOrder, Gold
+from .base import Aggregator, PartitionedAggregator, SolveOptions
+from .gold import ClassOrder, GoldLabels
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution, clamped, mean_posterior
 
 F8 = npt.NDArray[np.float64]
@@ -89,7 +89,7 @@ class Weights:
 class VoteAggregator(Aggregator):
     """Each worker has one weight; the class with the heaviest votes wins."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Compute the weights, then take one weighted vote."""
         vote = self.weights(annotations, gold)
         posterior = posterior_of(annotations, vote.weight, vote.scale)
@@ -99,7 +99,7 @@ class VoteAggregator(Aggregator):
         return Solution(posterior, posterior.mean(axis=0), n_iter=vote.n_iter, converged=vote.converged, extra=extra)
 
     @abstractmethod
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weights(self, annotations: Annotations, gold: GoldLabels | None) -> Weights:
         """Return the weight of each worker."""
 
 
@@ -131,7 +131,7 @@ def posterior_of(annotations: LabelRows, weight: F8, scale: float | None, prior:
 
 
 @dataclass(frozen=True)
-class Agreement(Additive):
+class ConsensusAgreement(Additive):
     """Weight of each worker's labels and of those that agree with a consensus, and the number of changed winners.
 
     Attributes:
@@ -151,12 +151,12 @@ class Agreement(Additive):
         return np.where(n > 0, self.hits / np.where(n > 0, n, 1.0), crowd)
 
 
-def agreement_with(rows: LabelRows, target: F8, moved: int = 0) -> Agreement:
+def agreement_with(rows: LabelRows, target: F8, moved: int = 0) -> ConsensusAgreement:
     """Return the agreement of the workers with target[task, class]."""
     right = target[rows.task, rows.label]
-    w = np.ones(len(right)) if rows.weight is None else rows.weight
+    w = row_weights(rows)
     n, hits = (np.bincount(rows.worker, weights=x, minlength=rows.n_workers) for x in (w, w * right))
-    return Agreement(n.astype(np.float64), hits.astype(np.float64), np.array([float(moved)]))
+    return ConsensusAgreement(n.astype(np.float64), hits.astype(np.float64), np.array([float(moved)]))
 
 
 # ----------------------------------------------------------------
@@ -170,7 +170,7 @@ Ties = Literal["split", "first"]
 class PartitionedVoteAggregator(PartitionedAggregator):
     """Each worker has one weight, computed by passes over parts; the class with the heaviest votes wins."""
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:  # noqa: ARG002
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:  # noqa: ARG002
         """Compute the weights, then take one weighted vote."""
         vote = self.weigh(data)
         predictor = WeightedVote(vote.weight, vote.scale)
@@ -209,12 +209,12 @@ def consensus(space: Workspace, weight: F8 | None, ties: Ties = "split") -> F8:
     return clamped(space, won)
 
 
-def consensus_agreement(data: PartitionedVotes, weight: F8 | None, ties: Ties = "split") -> Agreement:
+def consensus_agreement(data: PartitionedVotes, weight: F8 | None, ties: Ties = "split") -> ConsensusAgreement:
     """Return the agreement of the workers with the consensus under these weights."""
     return data.sum(partial(_agree, weight, ties), plus)
 
 
-def _agree(weight: F8 | None, ties: Ties, space: Workspace) -> Agreement:
+def _agree(weight: F8 | None, ties: Ties, space: Workspace) -> ConsensusAgreement:
     return agreement_with(space.shard, consensus(space, weight, ties))
 
 
@@ -232,7 +232,7 @@ def refine(data: PartitionedVotes, weigh: Callable[[F8, F8], F8], scale: float, 
     if saved is None:
         agreement, before, iteration, converged = consensus_agreement(data, None), None, 0, False
     else:  # an interrupted loop resumes and ends with the same bits
-        agreement = Agreement(**{column.name: saved[column.name] for column in fields(Agreement)})
+        agreement = ConsensusAgreement(**{column.name: saved[column.name] for column in fields(ConsensusAgreement)})
         before, iteration, converged = saved["weight"], int(saved["passes"]), bool(saved["converged"])
     while iteration < max_iter and not converged:
         iteration += 1
@@ -245,8 +245,8 @@ def refine(data: PartitionedVotes, weigh: Callable[[F8, F8], F8], scale: float, 
     return Weights(before, scale, iteration, converged)
 
 
-def _vote_again(before: F8 | None, weight: F8, space: Workspace) -> Agreement:
-    """Agreement with the new winners, and the number of tasks whose winners changed.
+def _vote_again(before: F8 | None, weight: F8, space: Workspace) -> ConsensusAgreement:
+    """ConsensusAgreement with the new winners, and the number of tasks whose winners changed.
 
     The old winners are computed again where they are not cached.
     """
@@ -279,7 +279,6 @@ class BWA(PartitionedAggregator):
     crowd's residual in each worker's precision. Ends when no z moves by more than `tol`.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> BWA().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -291,7 +290,7 @@ class BWA(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-4
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Update precisions, tasks and mean in turn."""
         state: BWAState | None = None
         sums = data.sum(partial(_pass, None, None), _add)
@@ -312,8 +311,8 @@ class BWA(PartitionedAggregator):
             fit = ((self.prior_labels + n) * np.log(v) - v * (b + residual)).sum()
             deviation = sums.squares - data.n_tasks * float((mu**2).sum())  # the sum of |z - mu|²
             trace.append(float(fit - self.strength * deviation) / 2)
-            if run.callback is not None:
-                run.callback(len(trace), trace[-1])
+            if options.callback is not None:
+                options.callback(len(trace), trace[-1])
         # One last vote under v and mu, so that the posterior is that of the parameters `infer` uses.
         return FitState(
             predictor=WeightedVote(v, None, self.strength * mu),
@@ -373,7 +372,7 @@ def residuals(votes: LabelRows, z: F8) -> tuple[F8, F8]:
     """Return the number of labels (with weights: their sum) of each worker, and their summed squared distance to z."""
     # |onehot(l) - z|² = 1 - 2 z_l + |z|²
     distance = 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task]
-    w = np.ones(len(distance)) if votes.weight is None else votes.weight
+    w = row_weights(votes)
     n, total = (np.bincount(votes.worker, weights=x, minlength=votes.n_workers) for x in (w, w * distance))
     return n.astype(np.float64), total.astype(np.float64)
 
@@ -390,7 +389,6 @@ class GoldMajorityVote(PartitionedVoteAggregator):
     `smoothing` is the weight, in labels, of the crowd's mean accuracy on gold.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "y", "x", "y"])
     >>> GoldMajorityVote().fit(votes, gold={1: "y"}).to_table()["label"].to_list()
     ['y', 'y']
@@ -436,7 +434,6 @@ class IWMV(PartitionedVoteAggregator):
     Runs at most `max_iter` rounds of voting and weighing.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> IWMV().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -465,7 +462,6 @@ class LogOddsVote(PartitionedVoteAggregator):
     Runs at most `max_iter` rounds of voting and weighing.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> LogOddsVote().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -499,7 +495,6 @@ class MajorityVote(PartitionedVoteAggregator):
     classes.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> MajorityVote().fit(votes).posterior.round(3)
     array([[0.667, 0.333]])
@@ -532,7 +527,7 @@ class Subjective(Aggregator):
     name: ClassVar[str] = "subjective"
     strength: Positive | None = None
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:  # noqa: ARG002
         """Choose the strength, then compute the distributions."""
         votes = annotations.votes
         losses: dict[str, float] = {}
@@ -547,7 +542,7 @@ class Subjective(Aggregator):
 
 def rater_rows(annotations: Annotations) -> RaterRows:
     """Return the annotations as rows of rater labels."""
-    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    weight = row_weights(annotations)
     task, rater, label = (x.astype(np.int64) for x in (annotations.task, annotations.worker, annotations.label))
     return RaterRows(task, rater, label, weight, annotations.votes)
 
@@ -565,7 +560,6 @@ class Wawa(PartitionedVoteAggregator):
     of the classes enters the weights; `ties="first"` gives it to the first class, as crowd-kit does.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> Wawa().fit(votes).posterior
     array([[1., 0.]])
@@ -592,7 +586,6 @@ class ZeroBasedSkill(PartitionedVoteAggregator):
     `ties`: see Wawa.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> ZeroBasedSkill().fit(votes).posterior
     array([[1., 0.]])

@@ -13,7 +13,7 @@ from ....active.plan import plan_classes
 from ....core.result import Result
 from ....report import svg
 from ....report.text import shown
-from ....report.workers import Note
+from ....report.workers import FlagNote
 from ....report.workers import notes as flag_notes
 from ....stats.agreement import Level
 from ....workers.flags import Coefficient, agreement_table, flag_table
@@ -24,7 +24,7 @@ from . import over_time
 from . import tasks as task_tables
 from . import workers as worker_tables
 from .tasks import Calibration, calibration
-from .verdict import Verdict, steps, verdict
+from .verdict import SummaryValues, steps, verdict
 from .workers import PairMap, pairs
 
 # Most rows in the table of classes.
@@ -38,15 +38,15 @@ class ClassView:
     facts: dict[str, Any]
     classes: list[dict[str, Any]]
     ledger: dict[str, Any]
-    verdict: Verdict
+    verdict: SummaryValues
     steps: list[str]
     agreement: list[Coefficient]
     meanings: Mapping[str, str]
-    rows: list[worker_tables.WorkerRow]
+    rows: list[worker_tables.WorkerTableRow]
     n_workers: int
     has: dict[str, bool]
-    notes: list[Note]
-    coaching: list[Note]
+    notes: list[FlagNote]
+    coaching: list[FlagNote]
     matrices: list[worker_tables.Matrix]
     pairs: PairMap
     contested: list[task_tables.Contested]

@@ -53,17 +53,18 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
     gold = as_gold(truth, votes)
     if gold is None or not len(gold.tasks):
         return Calibration(reason=_UNKNOWN)
-    judged = blind or result
-    at = np.flatnonzero(gold.mask if judged.gold is None else gold.mask & ~judged.gold)
+    evaluated = blind or result
+    at = np.flatnonzero(gold.mask if evaluated.gold is None else gold.mask & ~evaluated.gold)
     if not len(at):
         return Calibration(reason=_GIVEN)
     true = gold.label[at]
-    scores = evaluate(judged, truth, resamples=RESAMPLES)
-    bins_ = bins(judged.confidence[at], judged.labels[at] == true)
+    is_right = evaluated.labels[at] == true
+    scores = evaluate(evaluated, truth, resamples=RESAMPLES)
+    bins_ = bins(evaluated.confidence[at], is_right)
     label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"
     right = np.full(votes.n_tasks, np.nan)
-    right[at] = judged.labels[at] == true
-    return Calibration(scores, right, reliability(bins_, label), suspected_gold(votes, judged, truth))
+    right[at] = is_right
+    return Calibration(scores, right, reliability(bins_, label), suspected_gold(votes, evaluated, truth))
 
 
 # Most rows of the tables; most worker names listed for one label of a task.

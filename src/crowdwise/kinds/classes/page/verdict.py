@@ -30,7 +30,7 @@ _BANDS = (0.99, SAFE, 0.7, 0.0)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SummaryValues:
     """Values of the summary.
 
     Attributes:
@@ -71,7 +71,7 @@ def verdict(
     flags: Sequence[Flag],
     calibration: Calibration,
     plan: Plan,
-) -> Verdict:
+) -> SummaryValues:
     """Compute the summary."""
     confidence = np.where(votes.labels_per_task > 0, result.confidence, 0.0)
     level = plan.trust
@@ -84,7 +84,7 @@ def verdict(
     sentences += (
         [] if result.converged else ["The method stopped before it converged; allow more iterations (max_iter)."]
     )
-    return Verdict(
+    return SummaryValues(
         n_tasks=votes.n_tasks,
         n_safe=level.n_ship if level.counted else None,
         right=None if truth is None else truth.accuracy,
@@ -129,7 +129,9 @@ def _interval(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f" (95 % interval {percent(interval[0], 1)} to {percent(interval[1], 1)})"
 
 
-def steps(verdict_: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame, n_coachable: int) -> list[str]:
+def steps(
+    verdict_: SummaryValues, suspects: pl.DataFrame | None, confused: pl.DataFrame, n_coachable: int
+) -> list[str]:
     """Return the recommended next steps as sentences."""
     out = []
     if verdict_.to_check:

@@ -170,7 +170,7 @@ CLASSES = 24
 
 
 @dataclass(frozen=True)
-class WorkerRow:
+class WorkerTableRow:
     """Row of the worker table: numbers (`of`, by the column names of the quality table), bar and flags."""
 
     worker: str
@@ -188,13 +188,13 @@ class Matrix:
     drawing: Markup
 
 
-def rows(study: Study) -> list[WorkerRow]:
+def rows(study: Study) -> list[WorkerTableRow]:
     """Return workers with labels, best first; if there are too many, the flagged and the busiest."""
     flagged = flags_by_worker(study)
     out = []
     for row in best_first(most_telling(study, flagged)).to_dicts():
         bar = svg.interval(row["skill"], row["skill_low"], row["skill_high"], mark=row["gold_accuracy"])
-        out.append(WorkerRow(shown(row["worker"]), row, bar, flagged.get(str(row["worker"]), [])))
+        out.append(WorkerTableRow(shown(row["worker"]), row, bar, flagged.get(str(row["worker"]), [])))
     return out
 
 

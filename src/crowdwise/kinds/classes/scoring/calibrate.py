@@ -17,7 +17,7 @@ from ....evaluation.calibration import calibrate as decisions
 from ....stats.temperature import best_temperature, soften
 from ..annotations import Annotations
 from ..estimate import ClassPosterior
-from ..methods.base import Aggregator, Run
+from ..methods.base import Aggregator, SolveOptions
 from ..methods.calibrated import calibrated
 from ..methods.ensemble.committee import variant
 from ..methods.gold import as_gold, as_prior
@@ -74,7 +74,7 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
     method = _method(result)
     gold_labels = as_gold(gold, annotations)
     if gold_labels is not None and len(gold_labels.tasks) and "gold" not in registry.card(result.method).needs:
-        return calibrated(method, result, annotations, gold_labels, Run(prior=as_prior(prior, annotations)))
+        return calibrated(method, result, annotations, gold_labels, SolveOptions(prior=as_prior(prior, annotations)))
     temperature = _from_held_out(method, annotations, gold, prior)
     mask = result.gold
     if gold_labels is not None and len(gold_labels.tasks):  # tasks used for learning must not be used for evaluation

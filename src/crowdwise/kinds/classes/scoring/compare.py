@@ -20,7 +20,7 @@ from ....evaluation.evaluate import ALL_GOLD
 from ....evaluation.scores import Table
 from ....io.csv.folder import write_tables
 from ..annotations import Annotations
-from ..methods.gold import Gold, as_gold
+from ..methods.gold import GoldLabels, as_gold
 from ..methods.requirements import is_wide
 from .method_runs import ComparisonInputs, MethodRun, ProgressCallback, run_all
 
@@ -71,59 +71,54 @@ class Comparison:
 
     def to_dict(self, limit: int) -> dict[str, Any]:
         """Return plain values, with at most `limit` of the most disputed tasks."""
-        return _plain(self, limit)
+        names = self.agreement["method"].to_list()
+        columns = [name for name in self.tasks.columns if name not in names]
+        tasks = [
+            {**{name: row[name] for name in columns}, "labels": {name: row[name] for name in names}}
+            for row in self.disputed(limit).to_dicts()
+        ]
+        return {
+            "methods": self.methods.to_dicts(),
+            "agreement": {row.pop("method"): row for row in self.agreement.to_dicts()},
+            "disputed": tasks,
+            "n_gold_left_out": self.n_gold_left_out,
+            "notes": list(self.notes),
+        }
 
     def tables(self, limit: int, annotations: Annotations) -> list[Table]:
-        """Return tables for printing, with at most `limit` of the most disputed tasks."""
-        return _tables(self, limit, annotations)
+        """Return tables of the methods (best first), of those that could not run, of agreement, and of disputed tasks.
+
+        Args:
+            limit: The most disputed tasks.
+            annotations: The votes.
+        """
+        table = self.methods.filter(self.methods["reason"].is_null())
+        with_truth = "accuracy" in table.columns
+        if with_truth:
+            table = table.sort("accuracy", "log_loss", descending=[True, False])
+        elif table["held_out"].is_not_null().any():
+            table = table.sort("held_out", descending=True, nulls_last=True)
+        header = ["method", "CPU s", "steps", "conf.", "agrees", "held-out"]
+        header += ["accuracy", "95 % interval", "log-loss", "ECE", "F1"] if with_truth else []
+        out = [Table("", header, [_cells(row, with_truth) for row in table.to_dicts()])]
+        refused = self.methods.filter(self.methods["reason"].is_not_null())
+        if len(refused):
+            rows = [list(row) for row in refused.select("method", "reason").rows()]
+            out.append(Table("Could not run", ["method", "reason"], rows))
+        names = self.agreement["method"].to_list()
+        if 2 <= len(names) <= _FEW:
+            rows = [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in self.agreement.rows()]
+            out.append(Table("Share of equal labels", ["", *names], rows))
+        disputes = self.disputed(limit)
+        if len(disputes):
+            rows = [_dispute(row, names, annotations) for row in disputes.to_dicts()]
+            header = ["task", "differ", *(["true"] if with_truth else []), "votes", "labels by method"]
+            out.append(Table("Most disputed tasks", header, rows))
+        return out
 
     def legend(self) -> str:
         """Return a description of the columns."""
         return LEGEND
-
-
-def _plain(comparison: Comparison, limit: int) -> dict[str, Any]:
-    """Return the comparison as plain values."""
-    names = comparison.agreement["method"].to_list()
-    columns = [name for name in comparison.tasks.columns if name not in names]
-    tasks = [
-        {**{name: row[name] for name in columns}, "labels": {name: row[name] for name in names}}
-        for row in comparison.disputed(limit).to_dicts()
-    ]
-    return {
-        "methods": comparison.methods.to_dicts(),
-        "agreement": {row.pop("method"): row for row in comparison.agreement.to_dicts()},
-        "disputed": tasks,
-        "n_gold_left_out": comparison.n_gold_left_out,
-        "notes": list(comparison.notes),
-    }
-
-
-def _tables(comparison: Comparison, limit: int, annotations: Annotations) -> list[Table]:
-    """Tables of the methods (best first), of those that could not run, of agreement, and of disputed tasks."""
-    table = comparison.methods.filter(comparison.methods["reason"].is_null())
-    with_truth = "accuracy" in table.columns
-    if with_truth:
-        table = table.sort("accuracy", "log_loss", descending=[True, False])
-    elif table["held_out"].is_not_null().any():
-        table = table.sort("held_out", descending=True, nulls_last=True)
-    header = ["method", "CPU s", "steps", "conf.", "agrees", "held-out"]
-    header += ["accuracy", "95 % interval", "log-loss", "ECE", "F1"] if with_truth else []
-    out = [Table("", header, [_cells(row, with_truth) for row in table.to_dicts()])]
-    refused = comparison.methods.filter(comparison.methods["reason"].is_not_null())
-    if len(refused):
-        rows = [list(row) for row in refused.select("method", "reason").rows()]
-        out.append(Table("Could not run", ["method", "reason"], rows))
-    if 2 <= len(comparison.agreement) <= _FEW:
-        rows = [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in comparison.agreement.rows()]
-        out.append(Table("Share of equal labels", ["", *comparison.agreement["method"].to_list()], rows))
-    disputes = comparison.disputed(limit)
-    if len(disputes):
-        names = comparison.agreement["method"].to_list()
-        rows = [_dispute(row, names, annotations) for row in disputes.to_dicts()]
-        header = ["task", "differ", *(["true"] if with_truth else []), "votes", "labels by method"]
-        out.append(Table("Most disputed tasks", header, rows))
-    return out
 
 
 def _cells(row: dict[str, Any], with_truth: bool) -> list[str]:
@@ -224,7 +219,7 @@ def _suitable(annotations: Annotations) -> list[str]:
     return [name for name in registry.names() if not missing & registry.card(name).needs]
 
 
-def _check_truth(annotations: Annotations, truth_labels: pl.DataFrame, gold: Gold | None) -> None:
+def _check_truth(annotations: Annotations, truth_labels: pl.DataFrame, gold: GoldLabels | None) -> None:
     """Raise unless some task with truth is not gold."""
     at, has_task = lookup(annotations.tasks, truth_labels["task"])
     if not has_task.any():

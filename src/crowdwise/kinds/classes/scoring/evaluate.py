@@ -14,7 +14,7 @@ from ....core.errors import DataError
 from ....core.result import Result
 from ....core.truth import truth_table
 from ....core.vocabulary import lookup, spelt_like, union
-from ....evaluation.calibration import BINS, _bins, expected_calibration_error
+from ....evaluation.calibration import BINS, bin_of, expected_calibration_error
 from ....evaluation.evaluate import ALL_GOLD, among
 from ....evaluation.intervals import ScoreTerms, intervals
 from ....evaluation.scores import Scores, Table
@@ -116,9 +116,9 @@ def evaluate_classes(
         p = np.zeros((len(rows), k))
         p[:, lookup(names, classes)[0]] = posterior[rows]
         terms |= probability_terms(p, true)
-    ladder = class_levels(result, order, names)
+    levels = class_levels(result, order, names)
     kappa, kappa_interval = (
-        (None, None) if ladder is None else ordinal_scores(terms, p, predicted, true, ladder, resamples, seed)
+        (None, None) if levels is None else ordinal_scores(terms, p, predicted, true, levels, resamples, seed)
     )
     scores = {name: float(term.mean()) for name, term in terms.items()}
     if p is not None:
@@ -138,7 +138,7 @@ def evaluate_classes(
 def _intervals(
     terms: dict[str, F8], predicted: I4, true: I4, k: int, resamples: int, seed: int
 ) -> dict[str, tuple[float, float]]:
-    bins = _bins(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
+    bins = bin_of(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
     return intervals(ScoreTerms(terms, predicted.astype(np.int64), true.astype(np.int64), k, bins), resamples, seed)
 
 

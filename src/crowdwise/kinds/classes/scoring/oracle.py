@@ -17,10 +17,10 @@ import polars as pl
 from ....core.errors import DataError
 from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
-from ....em.kernels import Workspace, accumulate
+from ....em.kernels import Workspace, accumulate, transposed
 from ..annotations import Annotations
-from ..methods.base import Aggregator, Run
-from ..methods.gold import Gold, as_gold
+from ..methods.base import Aggregator, SolveOptions
+from ..methods.gold import GoldLabels, as_gold
 from ..methods.partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
@@ -50,16 +50,17 @@ def oracle(
     prior = _checked(np.asarray(class_prior, dtype=np.float64), (k,), "class_prior")
     gold_labels = as_gold(gold, annotations)
     space = Workspace.of(annotations, None if gold_labels is None else gold_labels.label)
-    stats, _ = accumulate(space, np.ascontiguousarray(table.transpose(0, 2, 1)), prior)
-    solution = Solution(space.memory.take(), prior, table, np.ascontiguousarray(stats.counts.transpose(0, 2, 1)))
-    return _Oracle(seed=seed)._result(annotations, gold_labels, solution)
+    stats, _ = accumulate(space, transposed(table), prior)
+    solution = Solution(space.memory.take(), prior, table, transposed(stats.counts))
+    method = _Oracle(seed=seed)
+    return method.result(annotations, method.output(annotations, gold_labels, solution, SolveOptions()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Oracle(Aggregator):
     name: ClassVar[str] = "oracle"
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, run: SolveOptions) -> Solution:
         raise NotImplementedError("the oracle needs confusion matrices; call crowdwise.classes.oracle")
 
 

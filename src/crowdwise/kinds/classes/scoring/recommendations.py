@@ -136,14 +136,19 @@ def _gain(posterior: F8, effective_votes: F8, mean: F8, spread: F8) -> F8:
 
 def drift(theta: F8, weight: F8) -> tuple[F8, F8]:
     """Mean and variance of log(theta[true] / theta[other]) of one vote, both [true, other]."""
+    rows, logs, mean = _mean_drift(theta, weight)
+    square = (rows * logs**2).sum(axis=1)[:, None] - 2 * (rows * logs) @ logs.T + rows @ (logs**2).T
+    return np.maximum(mean, _TINY), np.maximum(square - mean**2, _TINY)
+
+
+def _mean_drift(theta: F8, weight: F8) -> tuple[F8, F8, F8]:
+    """Weighted rows[true, (worker, observed)] of theta, their logarithms, and the mean of the log ratios."""
     k = theta.shape[1]
-    rows = theta.transpose(1, 0, 2).reshape(k, -1)  # true, (worker, observed)
+    rows = theta.transpose(1, 0, 2).reshape(k, -1)
     logs = np.log(np.maximum(rows, _TINY))
     rows = rows * np.repeat(weight, k)
     cross = rows @ logs.T
-    mean = np.diag(cross)[:, None] - cross
-    square = (rows * logs**2).sum(axis=1)[:, None] - 2 * (rows * logs) @ logs.T + rows @ (logs**2).T
-    return np.maximum(mean, _TINY), np.maximum(square - mean**2, _TINY)
+    return rows, logs, np.diag(cross)[:, None] - cross
 
 
 Mask = npt.NDArray[np.bool_]
@@ -223,13 +228,10 @@ def recommend(annotations: Annotations, result: Result, error: float | None = No
     """
     n, k, error = len(result.tasks), len(result.classes), error_of(result, error)
     labels = annotations.labels_per_task
-    kind, votes, typical_votes, evidence_ratio = np.zeros(n, dtype=np.int8), *(np.full(n, np.nan) for _ in range(3))
+    kind, (votes, typical_votes, evidence_ratio) = np.zeros(n, dtype=np.int8), np.full((3, n), np.nan)
     uncertain = np.flatnonzero(~trust(result, error).ships | (labels == 0))
-    gain, p_ambiguous, (is_stuck, all_answered, reaches_level) = (
-        np.zeros((n, MAX_VOTES)),
-        np.zeros(n),
-        np.zeros((3, n), dtype=bool),
-    )
+    gain, p_ambiguous = np.zeros((n, MAX_VOTES)), np.zeros(n)
+    is_stuck, all_answered, reaches_level = np.zeros((3, n), dtype=bool)
     if k < 2 or k * k > _MAX_CELLS or not len(uncertain):  # too many classes for confusion matrices
         uncertain = uncertain[(labels[uncertain] == 0) | (result.confidence[uncertain] < settled_at(error))]
         kind[uncertain], votes[uncertain] = VOTE, 1.0
@@ -431,13 +433,7 @@ def _ambiguity(annotations: Annotations, result: Result, theta: F8, top: npt.NDA
 def _drift(annotations: Annotations, theta: F8, pairs: npt.NDArray[np.int64]) -> tuple[F8, F8]:
     """Expected evidence of one vote for the first class against the second if the first is right, and the reverse,
     averaged over the labels."""
-    k = theta.shape[1]
-    weight = labels_per_worker(annotations)
-    rows = theta.transpose(1, 0, 2).reshape(k, -1)  # true, (worker, observed)
-    logs = np.log(rows)
-    rows = rows * np.repeat(weight, k)
-    cross = rows @ logs.T
-    divergence = np.maximum(np.diag(cross)[:, None] - cross, _MIN_DIVERGENCE)
+    divergence = np.maximum(_mean_drift(theta, labels_per_worker(annotations))[2], _MIN_DIVERGENCE)
     return divergence[pairs[:, 0], pairs[:, 1]], divergence[pairs[:, 1], pairs[:, 0]]
 
 

@@ -58,21 +58,21 @@ class UnmeasuredAccuracy:
 
     Attributes:
         n: Number of tasks or items to check.
-        truth: What to collect, such as "known orders".
+        truth: The truth to collect, such as "known orders".
         measure: The score that it allows to compute.
-        helped: Whether such truth was given to the fit.
+        in_fit: Whether such truth was given to the fit.
     """
 
     n: int
     truth: str
     measure: str
-    helped: bool
+    in_fit: bool
 
     def sentence(self, written: str = "") -> str:
         """Return the statement without a full stop; `written` names a file to fill in."""
-        first = f"{self.truth} were given to the fit" if self.helped else f"no {self.truth} were given"
+        first = f"{self.truth} were given to the fit" if self.in_fit else f"no {self.truth} were given"
         sample = f"these {self.n:,} ({written})" if written else f"{self.n:,} drawn at random"
-        remainder = "others, " if self.helped and not written else ""
+        remainder = "others, " if self.in_fit and not written else ""
         return f"{first}: {remainder}{sample}, show {self.measure} (crowdwise evaluate)"
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def trust_clusters(result: Result, error: float = ERROR) -> UnmeasuredAccuracy:
     """Statement about clusters, which have no names, so that a single item is not right or wrong."""
     del error
     assert isinstance(result.estimate, SimilarityEstimate)
-    helped, n = bool(result.extra.get("cluster_names")), min(TO_CHECK, len(result.estimate.items))
-    return UnmeasuredAccuracy(n, "known clusters of items", "how well the clusters agree with them", helped)
+    in_fit, n = bool(result.extra.get("cluster_names")), min(TO_CHECK, len(result.estimate.items))
+    return UnmeasuredAccuracy(n, "known clusters of items", "how well the clusters agree with them", in_fit)
 
 
 # ----------------------------------------------------------------

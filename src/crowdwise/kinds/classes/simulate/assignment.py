@@ -36,14 +36,14 @@ def distinct_rows(n_rows: int, size: int, chance: F8, rng: np.random.Generator) 
     if 4 * size > len(chance):
         return _race(np.empty((n_rows, 0), dtype=np.int32), size, chance, rng)
     edges = np.cumsum(chance / chance.sum())
-    out = np.sort(_throw(edges, (n_rows, size), rng), axis=1)
+    out = np.sort(_draw_numbers(edges, (n_rows, size), rng), axis=1)
     incomplete = np.flatnonzero(_repeats(out).any(axis=1))
     for _ in range(_ROUNDS):
         if not len(incomplete):
             return out
         rows = out[incomplete]
         is_repeat = _repeats(rows)
-        rows[is_repeat] = _throw(edges, (int(is_repeat.sum()),), rng)
+        rows[is_repeat] = _draw_numbers(edges, (int(is_repeat.sum()),), rng)
         rows.sort(axis=1)
         out[incomplete] = rows
         incomplete = incomplete[_repeats(rows).any(axis=1)]
@@ -58,7 +58,7 @@ def _repeats(rows: Rows) -> npt.NDArray[np.bool_]:
     return is_repeat
 
 
-def _throw(edges: F8, shape: tuple[int, ...], rng: np.random.Generator) -> Rows:
+def _draw_numbers(edges: F8, shape: tuple[int, ...], rng: np.random.Generator) -> Rows:
     spot = np.searchsorted(edges, rng.random(shape), side="right")
     return np.minimum(spot, len(edges) - 1).astype(np.int32)  # the last edge may round to just below one
 

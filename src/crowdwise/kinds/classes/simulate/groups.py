@@ -29,7 +29,7 @@ def in_order(low: float, high: float) -> None:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a group needs to draw its workers: number of classes, class frequencies and the random generator."""
+    """Inputs for drawing a group of workers: number of classes, class frequencies and the random generator."""
 
     n_classes: int
     class_prior: F8
@@ -38,7 +38,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Group(ABC):
-    """`n` workers of one sort; `confusion` draws how each of them answers independently."""
+    """`n` workers of one type; `confusion` draws their confusion matrices."""
 
     n: Count
     kind: ClassVar[str]
@@ -196,10 +196,10 @@ class Given(Group):
 
 
 # ----------------------------------------------------------------
-# Workers who ignore the task, attack, or depend on one another.
+# Spammers, adversaries and dependent workers.
 # Constants, guessers and adversaries answer independently. A copier gives another worker's answers; the members of a
-# ring of colluders agree on a wrong answer for each task. `confusion` is how they would answer independently,
-# `marginal` the confusion matrix of a single one of them as seen from outside.
+# ring of colluders agree on a wrong answer for each task. `confusion` describes their independent answers, `marginal`
+# the marginal distribution of the answers of one of them.
 
 
 @dataclass(frozen=True)

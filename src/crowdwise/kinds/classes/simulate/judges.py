@@ -22,13 +22,9 @@ from ..annotations import Annotations
 #     judge j: the attractor with probability lured_j where the task is hard; else the hidden answer of the family with
 #              probability report_j, else any other class. This is the judge's opinion of the task
 #     verdict: the opinion, or on this occasion another class. Log odds of the opinion: logit(firm), and where orders
-#              are shown, + position_j if the opinion stands first, - position_j if second
+#              are shown, + position_j if the opinion is shown first, - position_j if second
 #     stated confidence: the round value nearest to sigma(shift + slope · z)
 #
-# >>> from crowdwise.kinds.classes.simulate.judges import Panel, judged
-# >>> drawn = judged(Panel(families=(2, 1), repeats=2), 10, 0)
-# >>> drawn.rows.columns, len(drawn.rows)
-# (['task', 'worker', 'label', 'repeat'], 60)
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -39,7 +35,7 @@ ORDERS = ("ab", "ba")
 
 @dataclass(frozen=True)
 class Panel:
-    """The parameters of a panel of judges and their tasks.
+    """Parameters of a panel of judges and its tasks.
 
     Args:
         families: Number of judges in each family.
@@ -48,8 +44,8 @@ class Panel:
         vary: Standard deviation of its log odds over the tasks.
         report: Mean probability that a judge reports the hidden answer.
         hard: Share of hard tasks.
-        lured: Mean probability that a judge falls for the attractor of a hard task.
-        spread: How far the judges' `report` and `lured` lie apart, evenly, on either side of the mean.
+        lured: Mean probability that a judge gives the attractor of a hard task.
+        spread: Half the range of the judges' `report` and `lured`, which are evenly spaced around their means.
         repeats: Number of verdicts of a judge on a task (and order).
         orders: Judge pairs in both orders.
         firm: Probability that a verdict is the judge's opinion.
@@ -101,8 +97,13 @@ class Drawn:
     position: F8
 
 
-def judged(panel: Panel, tasks: int, seed: int | np.random.Generator) -> Drawn:
-    """Draw the verdicts of every judge on every task, on every occasion."""
+def draw_verdicts(panel: Panel, tasks: int, seed: int | np.random.Generator) -> Drawn:
+    """Draw the verdicts of every judge on every task, on every occasion.
+
+    >>> drawn = draw_verdicts(Panel(families=(2, 1), repeats=2), 10, 0)
+    >>> drawn.rows.columns, len(drawn.rows)
+    (['task', 'worker', 'label', 'repeat'], 60)
+    """
     rng = np.random.default_rng(seed)
     k, family = panel.classes, panel.family
     m = len(family)
@@ -132,7 +133,7 @@ def _occasions(panel: Panel, opinion: I8, position: F8, rng: np.random.Generator
     shape = (*opinion.shape, panel.repeats, orders)
     stated_class = np.broadcast_to(opinion[:, :, None, None], shape)
     firm = np.full(shape, logit(panel.firm))
-    if panel.orders:  # the first class stands first in "ab", the second in "ba"
+    if panel.orders:  # the first class is shown first in "ab", the second in "ba"
         first = stated_class == np.arange(orders)
         firm = firm + np.where(first, 1, -1) * position[None, :, None, None]
     label = np.where(rng.random(shape) < sigma(firm), stated_class, other(stated_class, panel.classes, rng))
@@ -227,7 +228,7 @@ def _draw(size: Size, **options: Any) -> PlantedJudges:
     k = 2 if options.get("orders") else 3 if size.classes is None else size.classes
     panel = Panel(**{"families": families(size.workers), "classes": k, **options})
     rng = np.random.default_rng(size.seed)
-    drawn = judged(panel, size.tasks, rng)
+    drawn = draw_verdicts(panel, size.tasks, rng)
     rows = drawn.rows
     if size.labels < size.workers:
         rank = np.argsort(np.argsort(rng.random((size.tasks, size.workers)), axis=1), axis=1)

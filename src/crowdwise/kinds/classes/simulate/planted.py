@@ -118,12 +118,12 @@ MAX_CELLS = 400_000_000
 
 
 @dataclass(frozen=True)
-class Roster:
+class WorkerDraw:
     """All workers in the order of their groups.
 
-    `confusion` holds the confusion matrices of workers who answer independently, `marginal` the matrices seen from
-    outside (both [worker, true, observed]). `source` is the worker that each worker copies. `rings` and `copiers` hold
-    each such group with its first worker and its last worker + 1; copiers also the copied worker.
+    `confusion` holds the confusion matrices of independent answers, `marginal` those of the marginal distributions of
+    single workers (both [worker, true, observed]). `source` is the worker that each worker copies. `rings` and
+    `copiers` hold each such group with its first worker and its last worker + 1; copiers also the copied worker.
     """
 
     confusion: F8
@@ -139,7 +139,7 @@ class Roster:
         return len(self.kind)
 
 
-def enrol(groups: Sequence[Group], setting: Setting) -> Roster:
+def draw_groups(groups: Sequence[Group], setting: Setting) -> WorkerDraw:
     """Draw the workers of all groups and the sources of the copiers."""
     n_workers, k = _count(groups), setting.n_classes
     if n_workers * k * k > MAX_CELLS:
@@ -159,7 +159,9 @@ def enrol(groups: Sequence[Group], setting: Setting) -> Roster:
             copiers.append((group, lo, hi, copied))
             marginal[lo:hi] = group.marginal(confusion[lo:hi], confusion[copied])
             sources[lo:hi] = [copied] * group.n
-    return Roster(confusion, marginal, [kind for group in groups for kind in group.kinds()], sources, rings, copiers)
+    return WorkerDraw(
+        confusion, marginal, [kind for group in groups for kind in group.kinds()], sources, rings, copiers
+    )
 
 
 def _count(groups: Sequence[Group]) -> int:
@@ -190,24 +192,24 @@ def _member(copier: Copier, groups: Sequence[Group], rng: np.random.Generator) -
 
 
 @dataclass(frozen=True)
-class World:
-    """truth[task], how often each class occurs, and decoy[task], the class that workers take a hard task for."""
+class TaskDraw:
+    """truth[task], the class frequencies, the hard tasks, and misleading_class[task], used where the task is hard."""
 
     truth: Codes
     class_prior: F8
     hard: npt.NDArray[np.bool_]
-    decoy: Codes
+    misleading_class: Codes
     pull: float
 
     def mislead(self, task: Codes, label: Codes, rng: np.random.Generator) -> Codes:
-        """Replace the labels of hard tasks by the decoy with probability `pull`."""
+        """Replace the labels of hard tasks by the misleading class with probability `pull`."""
         if not self.hard.any():
             return label
-        fooled = self.hard[task] & (rng.random(len(task)) < self.pull)
-        return np.where(fooled, self.decoy[task], label)
+        is_misled = self.hard[task] & (rng.random(len(task)) < self.pull)
+        return np.where(is_misled, self.misleading_class[task], label)
 
 
-def make_world(
+def draw_tasks(
     n_tasks: int,
     n_classes: int,
     rng: np.random.Generator,
@@ -216,7 +218,7 @@ def make_world(
     truth: Any,
     hard_share: float,
     hard_pull: float,
-) -> World:
+) -> TaskDraw:
     """Draw the classes (unless `truth` is given) and the hard tasks: exactly round(n_tasks · hard_share) of them."""
     prior = None if class_prior is None else _prior(class_prior, n_classes)
     if truth is not None:
@@ -228,7 +230,7 @@ def make_world(
         codes = rng.choice(n_classes, size=n_tasks, p=prior).astype(np.int32)
     hard = np.zeros(n_tasks, dtype=bool)
     hard[rng.permutation(n_tasks)[: round(n_tasks * hard_share)]] = True
-    return World(codes, prior, hard, wrong_class(codes, n_classes, rng), hard_pull)
+    return TaskDraw(codes, prior, hard, wrong_class(codes, n_classes, rng), hard_pull)
 
 
 def wrong_class(truth: Codes, n_classes: int, rng: np.random.Generator) -> Codes:
@@ -328,40 +330,40 @@ def crowd(
     check_given(crowd, {"n_tasks": n_tasks, "n_classes": n_classes, **hard_options, **feature_options, "seed": seed})
     names = _class_names(classes, n_classes)
     rng = np.random.default_rng(seed)
-    world = make_world(n_tasks, n_classes, rng, class_prior=class_prior, truth=truth, **hard_options)
+    task_draw = draw_tasks(n_tasks, n_classes, rng, class_prior=class_prior, truth=truth, **hard_options)
     if features is None:
-        x = make_features(world.truth, n_classes, n_features, separation, rng)
+        x = make_features(task_draw.truth, n_classes, n_features, separation, rng)
     else:
         x = given_features(features, n_tasks)
-    roster = enrol(groups, Setting(n_classes, world.class_prior, rng))
-    pairs = assignment.draw(n_tasks, roster.n_workers, rng)
-    label = answers(world, roster, pairs, rng)
-    workers = _ids("worker", roster.n_workers)
+    worker_draw = draw_groups(groups, Setting(n_classes, task_draw.class_prior, rng))
+    pairs = assignment.draw(n_tasks, worker_draw.n_workers, rng)
+    label = answers(task_draw, worker_draw, pairs, rng)
+    workers = _ids("worker", worker_draw.n_workers)
     return Crowd(
         annotations=Annotations(*pairs, label, _ids("task", n_tasks), workers, names, ledger=_ledger(label)),
-        truth=world.truth,
-        class_prior=world.class_prior,
-        confusion=roster.marginal,
-        kind=roster.kind,
-        copies=[None if source is None else workers[source] for source in roster.source],
-        hard=world.hard,
+        truth=task_draw.truth,
+        class_prior=task_draw.class_prior,
+        confusion=worker_draw.marginal,
+        kind=worker_draw.kind,
+        copies=[None if source is None else workers[source] for source in worker_draw.source],
+        hard=task_draw.hard,
         features=x,
     )
 
 
-def answers(world: World, roster: Roster, pairs: Pairs, rng: np.random.Generator) -> Codes:
+def answers(task_draw: TaskDraw, worker_draw: WorkerDraw, pairs: Pairs, rng: np.random.Generator) -> Codes:
     """Draw the label of every pair: first independent answers, then those of rings, then those of copiers."""
     task, worker = pairs
-    label = world.mislead(task, draw_labels(roster.confusion, worker, world.truth[task], rng), rng)
-    for ring, lo, hi in roster.rings:
-        agreed = wrong_class(world.truth, roster.confusion.shape[1], rng)
+    label = task_draw.mislead(task, draw_labels(worker_draw.confusion, worker, task_draw.truth[task], rng), rng)
+    for ring, lo, hi in worker_draw.rings:
+        agreed = wrong_class(task_draw.truth, worker_draw.confusion.shape[1], rng)
         rows = np.flatnonzero((worker >= lo) & (worker < hi))
         rows = rows[rng.random(len(rows)) < ring.p_corr]
         label[rows] = agreed[task[rows]]
     answers_of: dict[int, Codes] = {}
-    for copier, lo, hi, source in roster.copiers:
+    for copier, lo, hi, source in worker_draw.copiers:
         if source not in answers_of:
-            answers_of[source] = _every_answer(source, world, roster, pairs, label, rng)
+            answers_of[source] = _every_answer(source, task_draw, worker_draw, pairs, label, rng)
         rows = np.flatnonzero((worker >= lo) & (worker < hi))
         rows = rows[rng.random(len(rows)) < copier.fidelity]
         label[rows] = answers_of[source][task[rows]]
@@ -381,13 +383,13 @@ def draw_labels(confusion: F8, worker: Codes, truth: Codes, rng: np.random.Gener
 
 
 def _every_answer(
-    source: int, world: World, roster: Roster, pairs: Pairs, label: Codes, rng: np.random.Generator
+    source: int, task_draw: TaskDraw, worker_draw: WorkerDraw, pairs: Pairs, label: Codes, rng: np.random.Generator
 ) -> Codes:
     """Labels of a worker for every task, including those they did not do."""
     task, worker = pairs
-    tasks = np.arange(len(world.truth), dtype=np.int32)
-    confusion = roster.confusion[source : source + 1]
-    labels = world.mislead(tasks, draw_labels(confusion, np.zeros_like(tasks), world.truth, rng), rng)
+    tasks = np.arange(len(task_draw.truth), dtype=np.int32)
+    confusion = worker_draw.confusion[source : source + 1]
+    labels = task_draw.mislead(tasks, draw_labels(confusion, np.zeros_like(tasks), task_draw.truth, rng), rng)
     rows = np.flatnonzero(worker == source)
     labels[task[rows]] = label[rows]
     return labels

@@ -158,7 +158,7 @@ def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | Non
         positions = np.argsort(numbers, kind="stable").tolist()
     rank = np.empty(len(positions), dtype=np.int32)
     rank[positions] = np.arange(len(positions), dtype=np.int32)
-    recoded = annotations.saying(rank[annotations.label], annotations.classes.gather(positions))
+    recoded = annotations.with_labels(rank[annotations.label], annotations.classes.gather(positions))
     return recoded, values[positions] if level in ("interval", "ratio") else values
 
 

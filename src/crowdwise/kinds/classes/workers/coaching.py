@@ -1,7 +1,7 @@
-"""Workers who may benefit from feedback: those who confuse classes systematically or are much less accurate than most.
+"""Workers who may benefit from feedback: with systematic confusions of classes, or much less accurate than most.
 
-Neither is an accusation: most often, a swapped pair of classes means that the instructions were understood differently.
-Therefore the evidence is descriptive, "labels 3 as 2 in 95 % of 154 cases". Spammers are covered by the flags.
+Most often, a swapped pair of classes means that the instructions were understood differently, so the evidence is
+descriptive: "labels 3 as 2 in 95 % of 154 cases". Spammers are covered by the flags.
 """
 
 from __future__ import annotations

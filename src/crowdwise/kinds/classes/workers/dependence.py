@@ -3,8 +3,8 @@
 1. The crowd is fitted as if all workers were independent, with levels of difficulty and common mistakes
    (`independence_null`).
 2. Groups whose equal answers are far better explained by copying are searched for and tested (`copying`).
-3. A group that is found gets the weight of one worker, and further workers who pass the test against it join it.
-4. Its members are removed and the model is fitted to the others again, until no more groups are found.
+3. A significant group gets the weight of one worker, and further workers who pass the test against it are added.
+4. Its members are removed and the model is fitted to the others again, until no group is significant.
 Members who are mostly wrong are `colluding`, the others `copying` (labels do not show the direction of copying).
 Fails where the group is larger than the honest majority of a task: then its labels look like the truth.
 """
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....core.result import Result
+from ....em.rows import row_weights
 from ....stats import information as channel
 from ....stats.dirichlet import log_rows
 from ....workers.flags import Flag, examples
@@ -55,19 +56,19 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     if votes.n_classes < 2 or votes.n_workers < 3 or not len(votes):
         return []
     null = _null(judgement, votes)
-    found_groups: list[tuple[IndependenceNull, CopyingGroup]] = []
-    while len(found_groups) < MAX_GROUPS:
-        found_group = find_copying_group(null, level, partial(_null, judgement, null.votes))
-        if found_group is None:
+    groups: list[tuple[IndependenceNull, CopyingGroup]] = []
+    while len(groups) < MAX_GROUPS:
+        candidate = find_copying_group(null, level, partial(_null, judgement, null.votes))
+        if candidate is None:
             break
-        ring, group_null = found_group
-        found_groups.append((group_null, ring))
+        ring, group_null = candidate
+        groups.append((group_null, ring))
         in_group = np.isin(null.votes.worker, ring.workers)
         if in_group.all():
             break
         null = _null(judgement, null.votes.take(~in_group))
     belief = null.fit.posterior.sum(axis=2)
-    return [flag for group_null_, ring in found_groups for flag in _flags(group_null_, ring, belief)]
+    return [flag for group_null_, ring in groups for flag in _flags(group_null_, ring, belief)]
 
 
 def _null(judgement: Judgement, votes: Annotations, group: Sequence[int] = ()) -> IndependenceNull:
@@ -131,8 +132,8 @@ SURE = 3.0
 class ExcessConfirmation:
     """For each worker, the share by which the others confirm the labels beyond chance, and its standard deviation.
 
-    `crowd_error` is the standard deviation for labels with the class proportions of the others, because a worker who
-    gave only one class may have seen no other.
+    `crowd_error` is the standard deviation for labels with the class proportions of the others, because the tasks of a
+    worker who gave only one class may all be of this class.
     """
 
     excess: F8
@@ -174,7 +175,7 @@ def votes_of_others(votes: Annotations) -> F8:
     pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
     _, pair_index = np.unique(pair, return_inverse=True)
     own_votes = np.zeros((int(pair_index.max(initial=-1)) + 1, votes.n_classes))
-    np.add.at(own_votes, (pair_index, votes.label), np.ones(len(votes)) if votes.weight is None else votes.weight)
+    np.add.at(own_votes, (pair_index, votes.label), row_weights(votes))
     others = np.maximum(others - own_votes[pair_index], 0.0) + 1e-9
     return np.asarray(others / others.sum(axis=1, keepdims=True))
 

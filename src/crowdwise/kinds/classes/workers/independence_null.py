@@ -90,7 +90,7 @@ class IndependenceNull:
 
         Returns:
             For each label, the share of the group's earlier labels on the task that are the same, and the probability
-            of the label under independence given these and the labels of everybody outside the group.
+            of the label under independence given these and the labels of all workers outside the group.
         """
         votes, fit = self.votes, self.fit
         rows = np.flatnonzero(np.isin(votes.worker, members))

@@ -17,9 +17,10 @@ import polars as pl
 
 from ....core.errors import DataError
 from ....core.result import Result
+from ....em.rows import row_weights
 from ..annotations import Annotations
 from ..maths.skill import Skill, crowd_rows, effective_n, rows_of, share_interval
-from ..methods.infer import ConfusionTable
+from ..methods.infer import FittedConfusion
 from .copying import SpammerEstimate, estimate_spammers
 
 F8 = npt.NDArray[np.float64]
@@ -42,7 +43,7 @@ class Judgement:
     @cached_property
     def weight(self) -> F8:
         """Weight of each row, one by default."""
-        return np.ones(len(self.annotations)) if self.annotations.weight is None else self.annotations.weight
+        return row_weights(self.annotations)
 
     @cached_property
     def counts(self) -> F8:
@@ -84,16 +85,16 @@ class Judgement:
         return self._model[1]
 
     @cached_property
-    def _model(self) -> tuple[ConfusionTable, F8]:
+    def _model(self) -> tuple[FittedConfusion, F8]:
         """Confusion matrices of the workers and the corresponding posterior."""
         result = self.result
         if result.confusion is None:
             table = self.table(result.posterior[self.annotations.task]) + 0.5
             prior = result.extra.get("class_weight", result.class_prior)
-            model = ConfusionTable(result, table / table.sum(axis=2, keepdims=True), prior)
+            model = FittedConfusion(result, table / table.sum(axis=2, keepdims=True), prior)
         else:
-            model = ConfusionTable.of(result)
-            if not isinstance(result.model, ConfusionTable):
+            model = FittedConfusion.of(result)
+            if not isinstance(result.model, FittedConfusion):
                 return model, result.posterior
         return model, np.where(self.is_gold[:, None], result.posterior, model.posterior(self.annotations))
 

@@ -1,10 +1,11 @@
 """Workers whose agreement with others is impossible for independent workers: robust models of the agreement matrix.
 
 P(m and m' agree) = <u_m, u_m'> off the diagonal for independent workers (rank at most K²): the honest block has low
-rank, and so has everybody's agreement with it, but colluders agree with each other far more than their u allow.
-`agreement_outliers` fits u to the third of the workers who agree best with a trusted one (without one: to the half who
-agree best with everybody), estimates the u of the others from their agreement with those, and removes the smallest set
-of workers that explains all pairs in excess. Traganitis & Giannakis (2021), doi:10.1109/TSP.2021.3053534.
+rank, and so has the agreement of all workers with it, but colluders agree with each other far more than their u allow.
+`agreement_outliers` fits u to the third of the workers with the highest agreement with a trusted one (without one: to
+the half with the highest agreement with all), estimates the u of the others from their agreement with these, and
+removes the smallest set of workers that explains all pairs in excess. Traganitis & Giannakis (2021),
+doi:10.1109/TSP.2021.3053534.
 `robust_outliers` is the one-coin version, with the skills of MMSR: Ma & Olshevsky (2020), NeurIPS 33.
 """
 
@@ -52,8 +53,8 @@ def agreement_outliers(annotations: Annotations, trusted: Any = None, level: flo
     for _ in range(2):
         u = _vectors(first, second, share, n, core, k)
         p = _excess(first, second, n, share, u, level)
-        out = _fewest_who_explain(first, second, p <= level, m, anchor)
-        core = _met(first, second, m) & ~out
+        out = _smallest_cover(first, second, p <= level, m, anchor)
+        core = _has_pair(first, second, m) & ~out
     return _flags(annotations, first, second, n, share, u, p, out, level)
 
 
@@ -67,7 +68,7 @@ def robust_outliers(annotations: Annotations, level: float = LEVEL) -> list[Flag
     # C = K/(K-1) (agreement - 1/K) = s s'
     u = np.stack([np.sqrt((k - 1) / k) * skill, np.full(len(skill), np.sqrt(1 / k))], axis=1)
     p = _excess(first, second, n, share, u, level)
-    out = _fewest_who_explain(first, second, p <= level, annotations.n_workers, None)
+    out = _smallest_cover(first, second, p <= level, annotations.n_workers, None)
     return _flags(annotations, first, second, n, share, u, p, out, level)
 
 
@@ -89,14 +90,14 @@ def _code(annotations: Annotations, name: Any) -> int:
     return names.index(name)
 
 
-def _met(first: I8, second: I8, m: int) -> Mask:
+def _has_pair(first: I8, second: I8, m: int) -> Mask:
     out = np.zeros(m, dtype=bool)
     out[np.concatenate([first, second])] = True
     return out
 
 
 def _core(first: I8, second: I8, share: F8, n: F8, m: int, anchor: int | None) -> Mask:
-    """Mask of the third of the workers who agree best with the trusted one, or the half who agree best with all."""
+    """Mask of the third of the workers with the highest agreement with the trusted one, or of the half with all."""
     worker, other = np.r_[first, second], np.r_[second, first]
     weight, value = np.tile(n, 2), np.tile(share, 2)
     if anchor is not None:
@@ -109,7 +110,7 @@ def _core(first: I8, second: I8, share: F8, n: F8, m: int, anchor: int | None) -
     return np.asarray(score >= np.nanquantile(score, 0.5 if anchor is None else 2 / 3))
 
 
-def _fewest_who_explain(first: I8, second: I8, in_excess: Mask, m: int, anchor: int | None) -> Mask:
+def _smallest_cover(first: I8, second: I8, in_excess: Mask, m: int, anchor: int | None) -> Mask:
     """Remove workers one by one, those with the most pairs in excess first, until no such pair remains."""
     remaining, out = in_excess.copy(), np.zeros(m, dtype=bool)
     while remaining.any():

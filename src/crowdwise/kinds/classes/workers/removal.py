@@ -20,12 +20,14 @@ from ..annotations import Annotations
 from ..methods.dependence import find_groups
 
 # ----------------------------------------------------------------
-# The blind fit: the same method without the gold, so that the gold can judge it.
+# The blind fit: the same method fitted without the gold, so that it can be evaluated on the gold.
 
 
 def blind_fit(method: Any, votes: Any, gold: Any, *, sampling: Any = None, **how: Any) -> tuple[Result, Result | None]:
-    """The fit with gold, calibrated on it (`cw.fit`), and the one without it: None where there is no gold, or where the
-    method cannot do without."""
+    """Return the fit with gold, calibrated on it (`cw.fit`), and the blind fit.
+
+    The blind fit is None without gold, or if the method requires gold.
+    """
     result = fit(votes, method, gold, sampling=sampling, **how)
     if gold is None or not measurable(method.name):
         return result, None
@@ -33,9 +35,14 @@ def blind_fit(method: Any, votes: Any, gold: Any, *, sampling: Any = None, **how
 
 
 def blind_to(result: Result, votes: Votes[Any], gold_in_fit: bool) -> Result | None:
-    """What gold may judge of a result that was fitted before: the result itself, or where its fit was `gold_in_fit` the
-    gold,
-    a fit of the same method without it; None where the method cannot do without."""
+    """Return the fit to evaluate on gold, given a result.
+
+    Args:
+        result: The result.
+        votes: Its votes.
+        gold_in_fit: Whether the result was fitted with the gold. Then the same method is fitted without it; None if the
+            method requires gold.
+    """
     if not gold_in_fit:
         return result
     if not measurable(result.method):
@@ -195,9 +202,7 @@ class Refit:
             for flag in self.flags
             if flag.name in self.removal.reasons.get(flag.worker, ())
         ]
-        changes = (
-            [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with everybody's votes"]
-        )
+        changes = [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with all votes"]
         return [*removed, *self.removal.sentences(), *changes]
 
 

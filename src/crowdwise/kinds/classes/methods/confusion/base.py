@@ -19,20 +19,20 @@ import numpy.typing as npt
 
 from .....core.method_registry import method
 from .....core.params import Count, NonNegative
-from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of
+from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, transposed
 from .....em.loop import Fit, plus
 from .....em.passes import Passes, best_of, run
 from .....stats.logspace import log_sum, normalise_rows, shares, shares_in_place
 from ...annotations import Annotations
-from ..base import Aggregator, PartitionedAggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, PartitionedAggregator, SolveOptions
+from ..gold import GoldLabels
 from ..partitioned import (
     FitState,
     ModelPredictor,
     PartitionedVotes,
     Predictor,
-    Shape,
     SolutionPredictor,
+    VotesShape,
     apply_predictor,
     clamped,
 )
@@ -202,16 +202,16 @@ class ConfusionAggregator(PartitionedAggregator):
     accelerate: bool = False
 
     @abstractmethod
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with its priors for data of this shape."""
 
-    def learn(self, data: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
         """Return the best of the runs from all starts."""
-        return fit_state(*self.search(data, run_))
+        return fit_state(*self.search(data, options))
 
-    def search(self, data: PartitionedVotes, run_: Run) -> tuple[ConfusionFit, ModelPredictor]:
+    def search(self, data: PartitionedVotes, options: SolveOptions) -> tuple[ConfusionFit, ModelPredictor]:
         """Run EM from every start; return the fit with the highest objective and its predictor."""
-        model = self.model(data).with_history(run_.prior)
+        model = self.model(data).with_history(options.prior)
         passes: Matrices = Passes(model, data)
         # Statistics first, so that the posteriors they come from are freed before EM makes its own.
         begin = [passes.start(partial(model.start, at=start)) for start in self.starts(data)]
@@ -222,7 +222,7 @@ class ConfusionAggregator(PartitionedAggregator):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 accelerate=self.accelerate,
-                callback=run_.callback,
+                callback=options.callback,
             )
             for stats in begin
         )
@@ -233,7 +233,7 @@ class ConfusionAggregator(PartitionedAggregator):
         return [by_votes, *map(NoisyStart, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))]
 
 
-def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
+def vote_shares(annotations: Annotations, gold: GoldLabels | None) -> F8:
     """Return the usual start: vote shares, with certainty on gold."""
     start = shares_in_place(annotations.count_votes())
     return start if gold is None else gold.clamp(start)
@@ -243,8 +243,8 @@ def start_from_method(name: str, data: PartitionedVotes, seed: int) -> Start:
     """Return a start from the posterior of another method, whether or not that has converged."""
     aggregator: Aggregator = method(name, seed=seed)
     if isinstance(aggregator, PartitionedAggregator):
-        return PredictorStart(aggregator.learn(data, Run()).predictor)
-    return PredictorStart(SolutionPredictor(aggregator.fit_solution(*data.require_in_memory(name), Run())))
+        return PredictorStart(aggregator.learn(data, SolveOptions()).predictor)
+    return PredictorStart(SolutionPredictor(aggregator.fit_solution(*data.require_in_memory(name), SolveOptions())))
 
 
 def counted(data: PartitionedVotes, predictor: Predictor) -> F8:
@@ -275,8 +275,8 @@ def fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
     return FitState(
         predictor=predictor,
         class_prior=fit.params.class_prior,
-        confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
-        counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),
+        confusion=transposed(fit.params.theta),
+        counts=transposed(fit.stats.counts),
         trace=fit.trace,
         n_iter=fit.n_iter,
         converged=fit.converged,

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from .....core.params import Above, Count, NonNegative, Positive, PositiveShare, Share
 from .....em.kernels import Stats
 from .....em.passes import Passes, run
-from .....em.sources import Known
+from .....em.sources import GoldCodes
 from .....stats.coins import coins
 from .....stats.dirichlet import best_strength, update_mean
 from .....stats.information import counts_as
 from ...annotations import Annotations
-from ..base import PartitionedAggregator, Run
+from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, PartitionedVotes, TransformedPredictor, with_columns
 from .base import ConfusionModel, Matrices, in_rounds
 
@@ -62,27 +62,27 @@ class Hierarchical(PartitionedAggregator):
     strength_max: Annotated[float, Above(0.1)] = 100.0
     dependence: Share = 0.0
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run rounds of EM, each under the prior estimated from the counts of the last round."""
         tempered = EffectiveWeights(self.dependence)
-        crowd = Crowd.start(votes.n_classes, self)
+        crowd = SharedPrior.start(votes.n_classes, self)
         model = crowd.model(self.prior_class)
         data: Matrices = Passes(model, votes.transformed(tempered) if self.dependence else votes)
         stats, before = data.start(), None
         traces: list[F8] = []
         passes, converged = 0, False
         while passes < self.max_iter and not converged:
-            total = stats if run_.prior is None else Stats(stats.counts + run_.prior, stats.mass)
+            total = stats if options.prior is None else Stats(stats.counts + options.prior, stats.mass)
             crowd = crowd.learn(total, self.strength_max)
-            model = crowd.model(self.prior_class).with_history(run_.prior)
+            model = crowd.model(self.prior_class).with_history(options.prior)
             data = data.under(model)
             fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             converged = data.moved(before, fit.params) <= self.tol
             before, stats = fit.params, fit.stats
             passes += fit.n_iter
             traces.append(fit.trace)
-            if run_.callback is not None:
-                run_.callback(passes, fit.objective)
+            if options.callback is not None:
+                options.callback(passes, fit.objective)
         extra = {"strength": crowd.strength, "crowd": crowd.mean.T.copy()}
         state = in_rounds(fit, model, traces, passes, converged, extra)
         return replace(state, predictor=TransformedPredictor(tempered, state.predictor)) if self.dependence else state
@@ -94,7 +94,7 @@ class EffectiveWeights:
 
     dependence: float
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:
         """Return the part with new weights."""
         n = np.bincount(part.task, weights=part.weight, minlength=part.n_tasks)
         weight = 1.0 if part.weight is None else part.weight
@@ -102,7 +102,7 @@ class EffectiveWeights:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class SharedPrior:
     """The prior shared by all workers: mean[observed, true], strength[true], and pseudo-counts of the mean."""
 
     mean: F8
@@ -110,13 +110,13 @@ class Crowd:
     pseudo: F8
 
     @classmethod
-    def start(cls, k: int, method: Hierarchical) -> Crowd:
+    def start(cls, k: int, method: Hierarchical) -> SharedPrior:
         """Return the prior before the first label."""
         mean = coins(np.array([method.prior_accuracy]), k)[0].T
         mean = mean / mean.sum(axis=0)
         return cls(mean, np.full(k, min(10.0, method.strength_max)), method.prior_strength * mean)
 
-    def learn(self, stats: Stats, strength_max: float) -> Crowd:
+    def learn(self, stats: Stats, strength_max: float) -> SharedPrior:
         """Return the mean and strength of each true class with the highest evidence, given expected counts."""
         mean, strength = self.mean.copy(), self.strength.copy()
         pooled = stats.counts.sum(axis=0) + self.pseudo
@@ -125,7 +125,7 @@ class Crowd:
             rows = rows[rows.sum(axis=1) > 0]
             mean[:, k] = update_mean(rows, pooled[:, k] / pooled[:, k].sum(), strength[k], self.pseudo[:, k])
             strength[k] = best_strength(rows, mean[:, k], 0.1, strength_max)
-        return Crowd(mean, strength, self.pseudo)
+        return SharedPrior(mean, strength, self.pseudo)
 
     def model(self, prior_class: float) -> ConfusionModel:
         """Return the Dawid-Skene model with this prior."""

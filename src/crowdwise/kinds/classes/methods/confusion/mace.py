@@ -11,12 +11,12 @@ import numpy.typing as npt
 from scipy.special import digamma
 
 from .....core.params import Count, NonNegative, Positive
-from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of
+from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, transposed
 from .....em.loop import Fit
 from .....em.passes import Passes, run
 from .....stats.dirichlet import divergence
-from ..base import PartitionedAggregator, Run
-from ..partitioned import FitState, ModelPredictor, PartitionedVotes, Shape
+from ..base import PartitionedAggregator, SolveOptions
+from ..partitioned import FitState, ModelPredictor, PartitionedVotes, VotesShape
 from .base import Start, WeightedVoteStart, by_votes, counted
 
 F8 = npt.NDArray[np.float64]
@@ -128,12 +128,17 @@ class MACE(PartitionedAggregator):
     Restarts begin with randomly weighted votes. Fails with workers who confuse particular classes: a worker has one
     distribution of spammed labels, not one per class.
 
-    By default the mode under `smoothing` / K pseudo-counts (> 0, usually 0.01 to 1); with `variational`, beliefs
-    under Beta(`prior_know`, `prior_know`) on knowing and Dir(`prior_habit`) on the spammed labels (Hovy's defaults
-    0.5 and 10). `n_init` is the number of starts.
+    Args:
+        seed: Seed of the random starts.
+        smoothing: Pseudo-counts, divided by K, of the mode that EM finds; usually 0.01 to 1.
+        variational: Whether to use variational Bayes instead of EM.
+        prior_know: Both parameters of the Beta prior on knowing, for variational Bayes (Hovy: 0.5).
+        prior_habit: Parameter of the Dirichlet prior on spammed labels, for variational Bayes (Hovy: 10).
+        n_init: Number of starts.
+        max_iter: Maximum number of iterations.
+        tol: Relative change of the objective at which the fit stops.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> MACE().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -149,7 +154,7 @@ class MACE(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run a few passes from every start, then continue the best one."""
         if self.variational:
             model: MACEModel = VariationalMACE(self.prior_know, self.prior_habit)
@@ -162,7 +167,7 @@ class MACE(PartitionedAggregator):
         fit = best_start(fits)
         trace = fit.trace
         if not fit.converged and self.max_iter > pilot:
-            fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=run_.callback)
+            fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=options.callback)
             trace = np.concatenate([trace, fit.trace])
         worker = model.mean(fit.stats)
         predictor = ModelPredictor(model, fit.params)
@@ -170,19 +175,19 @@ class MACE(PartitionedAggregator):
         return FitState(
             predictor=predictor,
             class_prior=np.full(votes.n_classes, 1 / votes.n_classes),
-            confusion=np.ascontiguousarray(worker.table().transpose(0, 2, 1)),
-            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            confusion=transposed(worker.table()),
+            counts=transposed(counts),
             trace=trace,
             n_iter=len(trace),
             converged=fit.converged,
             extra={
                 "know": worker.know,
                 "habit": worker.habit,
-                "theta": np.ascontiguousarray(fit.params.table().transpose(0, 2, 1)),
+                "theta": transposed(fit.params.table()),
             },
         )
 
-    def starts(self, shape: Shape) -> list[Start]:
+    def starts(self, shape: VotesShape) -> list[Start]:
         """Return vote shares, then votes under random worker weights, which favour no class."""
         streams = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))
         return [by_votes, *(WeightedVoteStart(rng.exponential(size=shape.n_workers)) for rng in streams)]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .....core.method_registry import card
 from .....core.params import Above, Below, MethodName, NonNegative, Positive
 from .....stats.coins import even
-from ..partitioned import PartitionedVotes, Shape
+from ..partitioned import PartitionedVotes, VotesShape
 from .base import ConfusionAggregator, ConfusionModel, ReliableStart, Start, start_from_method
 
 F8 = npt.NDArray[np.float64]
@@ -24,14 +24,20 @@ class OneCoin(ConfusionAggregator):
         P(y_iw = z_i) = p_w,   every wrong label (1 - p_w) / (K - 1)
 
     The symmetric Dawid-Skene model; Zhang, Chen, Zhou & Jordan (2016), JMLR 17(102). Few parameters, so it is steady
-    on sparse data. Fails with class-biased workers, whom it cannot describe: on bluebird it falls to chance where
+    on sparse data. Fails with class-biased workers, which it cannot describe: on bluebird it falls to chance where
     Dawid-Skene is at .90.
 
-    `smoothing` (> 0, usually 0.01 to 2) counts each worker that many times right and K - 1 times as often wrong:
-    before the first label a worker is a guesser.
+    Args:
+        seed: Seed of the random starts.
+        max_iter: Maximum number of EM iterations.
+        tol: Relative change of the objective at which EM stops.
+        n_init: Number of starts; the one with the highest objective is used.
+        accelerate: Whether to extrapolate the EM steps (SQUAREM).
+        smoothing: Pseudo-count of right labels of each worker, usually 0.01 to 2; wrong labels have K - 1 times as
+            many, so that the prior mean is the accuracy of guessing.
+        prior_class: Pseudo-count of each class.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> OneCoin().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -41,7 +47,7 @@ class OneCoin(ConfusionAggregator):
     smoothing: Positive = 0.5
     prior_class: NonNegative = 0.0
 
-    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: VotesShape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker."""
         return CoinModel(np.full((1, 1), float(self.smoothing)), self.prior_class)
 
@@ -87,7 +93,6 @@ class ConfusionVector(ConfusionAggregator):
     `smoothing` (> 0) counts each worker that many times right and K - 1 times as often wrong in every class.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ConfusionVector().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -97,7 +102,7 @@ class ConfusionVector(ConfusionAggregator):
     smoothing: Positive = 1.0
     prior_class: NonNegative = 0.0
 
-    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: VotesShape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker and class."""
         return _Vector(np.full((1, 1), float(self.smoothing)), self.prior_class)
 
@@ -126,13 +131,18 @@ class DawidSkene(ConfusionAggregator):
     Fails on workers with few labels (their matrices are noise and the posterior grows overconfident: see
     `hierarchical`), with one label per task, and with workers who copy each other.
 
-    `smoothing` adds pseudo-counts in every cell (maximum a posteriori); 0 is maximum likelihood, 0.01 to 1 is usual.
-    `smoothing_diagonal` (default: the same) is the pseudo-count of the diagonal, `prior_class` that of each class.
-    `init` names a method whose posterior is used as a further start besides the vote shares (a moment method, for
-    example); the start with the higher objective wins.
+    Args:
+        seed: Seed of the random starts.
+        max_iter: Maximum number of EM iterations.
+        tol: Relative change of the objective at which EM stops.
+        n_init: Number of starts; the one with the highest objective is used.
+        accelerate: Whether to extrapolate the EM steps (SQUAREM).
+        smoothing: Pseudo-count of every cell (maximum a posteriori); 0 is maximum likelihood, 0.01 to 1 is usual.
+        smoothing_diagonal: Pseudo-count of the diagonal; that of the other cells by default.
+        prior_class: Pseudo-count of each class.
+        init: Method whose posterior is a further start besides the vote shares (a moment method, for example).
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> DawidSkene().fit(votes).class_prior
     array([0.5, 0.5])
@@ -155,7 +165,7 @@ class DawidSkene(ConfusionAggregator):
             return starts
         return [*starts, start_from_method(self.init, data, self.seed)]
 
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with pseudo-counts off and on the diagonal."""
         diagonal = self.smoothing if self.smoothing_diagonal is None else self.smoothing_diagonal
         prior = np.full((shape.n_classes, shape.n_classes), float(self.smoothing))
@@ -195,7 +205,6 @@ class Pooled(ConfusionAggregator):
     `smoothing` pseudo-counts in every cell of the one matrix, `prior_class` in every class (smoothing > 0).
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Pooled().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -205,7 +214,7 @@ class Pooled(ConfusionAggregator):
     smoothing: Positive = 0.01
     prior_class: NonNegative = 0.0
 
-    def model(self, shape: Shape) -> ConfusionModel:
+    def model(self, shape: VotesShape) -> ConfusionModel:
         """Return the model with one matrix and the same pseudo-count everywhere."""
         return _Pool(np.full((shape.n_classes,) * 2, float(self.smoothing)), self.prior_class)
 
@@ -233,7 +242,6 @@ class ZenCrowd(ConfusionAggregator):
     counts each worker that many times right and K - 1 times as often wrong.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ZenCrowd().fit(votes).class_prior
     array([0.5, 0.5])
@@ -243,7 +251,7 @@ class ZenCrowd(ConfusionAggregator):
     smoothing: Positive = 0.01
     start: Annotated[float, Above(0), Below(1)] = 0.8
 
-    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: VotesShape) -> ConfusionModel:  # noqa: ARG002
         """Return the model with one probability per worker and a fixed class prior."""
         return _Even(np.full((1, 1), float(self.smoothing)), 0.0)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .....core.params import Count, NonNegative, Positive
 from .....em.passes import Passes, run
 from .....stats.dirichlet import log_rows
-from ..base import PartitionedAggregator, Run
+from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, PartitionedVotes
 from .base import ConfusionModel, Matrices, in_rounds
 
@@ -43,7 +43,6 @@ class RaykarYu(PartitionedAggregator):
     `result.extra["spammer"]` marks spammers, `extra["strength"]` holds the shrinkage of each worker's rows.
 
     >>> from crowdwise import Annotations
-
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> RaykarYu().fit(votes).extra["spammer"]
     array([False, False])
@@ -57,7 +56,7 @@ class RaykarYu(PartitionedAggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-3
 
-    def learn(self, votes: PartitionedVotes, run_: Run) -> FitState:
+    def learn(self, votes: PartitionedVotes, options: SolveOptions) -> FitState:
         """Run rounds of EM, each under strengths estimated from the counts of the last round, until convergence."""
         m, k = votes.n_workers, votes.n_classes
         prior = np.full((m, k, 1), float(self.smoothing))
@@ -75,8 +74,8 @@ class RaykarYu(PartitionedAggregator):
             before, stats = fit.params, fit.stats
             passes += fit.n_iter
             traces.append(fit.trace)
-            if run_.callback is not None:
-                run_.callback(passes, fit.objective)
+            if options.callback is not None:
+                options.callback(passes, fit.objective)
             if not converged and len(traces) <= ROUNDS:
                 strength, spammer = best_strengths(stats.counts, self.margin)
                 own = stats.counts.sum(axis=2) + self.smoothing

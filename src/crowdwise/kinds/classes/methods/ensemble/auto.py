@@ -1,21 +1,20 @@
-"""Auto: one model with its confusion matrices, chosen by the annotations it predicts, the simpler when in doubt.
+"""Auto: a single model, selected by the likelihood of held-out annotations with the one-standard-error rule.
 
     score_m = mean log-likelihood of held-out annotations under m        (kinds/classes/methods/held_out.py)
 
-The candidates stand in the order of what they assume of a worker:
+The candidates, by increasing number of parameters per worker:
 
     one_coin, even          one accuracy
-    mace                    one accuracy, and habits when spamming
-    hierarchical            a confusion matrix, held to the crowd's
-    dawid_skene             a confusion matrix of each worker's own
+    mace                    one accuracy, and a distribution of spammed labels
+    hierarchical            a confusion matrix, shrunk to the crowd's
+    dawid_skene             a confusion matrix
 
-Of those whom the best leads by no more than the standard error of the lead (annotation by annotation: all are scored on
-the same ones), the first is taken: the one-standard-error rule of Breiman et al. (1984), Classification and Regression
-Trees, section 3.4.3, doi:10.1201/9781315139470. A candidate that
-overturns more than `overturn` of the clear majorities is passed over: held-out likelihood alone likes models whose
-classes have drifted away from what the labels mean, and that is how drift looks.
-Fails where the crowd is wrong alike. Its confidence is that of a single model, mostly too high: `committee` is
-better calibrated, and `calibrate` softens it.
+The simplest candidate whose score is within one standard error of the best is selected (the standard error of the
+difference on the same annotations): the one-standard-error rule of Breiman et al. (1984), Classification and Regression
+Trees, section 3.4.3, doi:10.1201/9781315139470. Candidates that overturn more than `overturn` of the clear majorities
+are skipped, because held-out likelihood does not detect classes that have drifted away from the meaning of the labels.
+Fails where most of the crowd makes the same errors. Its confidence is that of a single model and mostly too high:
+`committee` is better calibrated, and `calibrate` lowers it.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
-from .....core.errors import ParameterError
 from .....core.params import AtLeast, MethodNames, Share
 from ...annotations import Annotations
-from ..base import Aggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, SolveOptions
+from ..gold import GoldLabels
 from ..held_out import HeldOut, held_out, splits, upheld
 from ..partitioned import Solution
 from ..requirements import affordable, too_sparse
-from .committee import method_can, plain_name, solve_method, variant
+from .committee import check_names, plain_name, solve_method, supporting_prior
 
-# From the simplest to the one that assumes least.
+# By increasing number of parameters.
 CANDIDATES = ("one_coin_even", "mace", "hierarchical", "dawid_skene")
-# What is left to take where no label can be held out; it keeps single labels.
+# Used if no label can be held out; it keeps single labels.
 FALLBACK = "hierarchical"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Aggregator):
-    """`candidates` are registry names ("one_coin_even": classes equally likely), the simplest first.
+    """Auto: a single model, selected by the likelihood of held-out annotations.
 
-    `folds` (2 and up) is how often the annotations are dealt; large data are scored on fewer. `overturn` (0 to 1) is
-    the share of clear majorities that a model may overturn. `extra` holds "chosen", "scores" and the "reason".
-    With `prior=` only those candidates are asked that can use it.
+    `candidates` are registry names ("one_coin_even": classes equally likely), the simplest first. `folds` (2 and up)
+    is the number of folds; large data are scored on fewer. `overturn` (0 to 1) is the share of clear majorities that a
+    model may overturn. `extra` holds "chosen", "scores" and the "reason". With `prior=` only candidates that support
+    it are scored.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Auto().fit(votes).extra["chosen"]
@@ -60,26 +59,24 @@ class Auto(Aggregator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.candidates or {"committee", "auto"} & set(self.candidates):
-            raise ParameterError(
-                f"candidates must name at least one method, neither committee nor auto, got {self.candidates!r}"
-            )
-        for name in self.candidates:
-            variant(name, self.seed)
+        check_names("candidates", self.candidates, self.seed)
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """Score the candidates, take the preferred one that upholds the majorities, and say why."""
-        candidates = affordable(self._eligible_candidates(run), annotations, plain_name)
-        silent_run = Run(run.n_shards, prior=run.prior)
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
+        """Score the candidates and fit the preferred one that upholds the majorities."""
+        candidates = affordable(supporting_prior("candidates", self.candidates, options), annotations, plain_name)
+        scoring_options = SolveOptions(options.n_shards, prior=options.prior)
         if too_sparse(annotations) or not splits(annotations, folds=self.folds, enough=1):
             fallback, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
             if too_sparse(annotations):
                 fallback, why = candidates[0], "confusion matrices would be far larger than the data"
-            solution = solve_method(fallback, self.seed, gold, run, annotations)
+            solution = solve_method(fallback, self.seed, gold, options, annotations)
             return _chosen(solution, fallback, [], f"{fallback}, because {why}")
         scores = {
             name: held_out(
-                partial(solve_method, name, self.seed, gold, silent_run), annotations, folds=self.folds, seed=self.seed
+                partial(solve_method, name, self.seed, gold, scoring_options),
+                annotations,
+                folds=self.folds,
+                seed=self.seed,
             )
             for name in candidates
         }
@@ -87,8 +84,8 @@ class Auto(Aggregator):
         upheld_shares: dict[str, float] = {}
         fits: dict[str, Solution] = {}
         for name in _preferred(scores, best):
-            fits[name] = solve_method(name, self.seed, gold, run, annotations)
-            # Rounded, so that equal shares stay equal when classes change places.
+            fits[name] = solve_method(name, self.seed, gold, options, annotations)
+            # Rounded, so that equal shares stay equal when classes are reordered.
             upheld_shares[name] = round(upheld(annotations, fits[name].posterior), 9)
             if upheld_shares[name] >= 1 - self.overturn:
                 break
@@ -98,25 +95,17 @@ class Auto(Aggregator):
             fits[name], name, _table(scores, upheld_shares), _reason(name, best, scores, list(upheld_shares))
         )
 
-    def _eligible_candidates(self, run: Run) -> list[str]:
-        """The candidates; with a prior only those that can use it."""
-        has_prior = run.prior is not None and bool(run.prior.any())
-        candidates = [name for name in self.candidates if not has_prior or method_can(name, "prior")]
-        if not candidates:
-            raise ParameterError(f"none of the candidates can use prior=, got {', '.join(self.candidates)}")
-        return candidates
-
 
 def _preferred(scores: dict[str, HeldOut], best: str) -> list[str]:
-    """Those whom the best leads by no more than the standard error of the lead, simplest first, then the others.
+    """Return the candidates within one standard error of the best, simplest first, then the others by score.
 
-    Both are scored on the same annotations, so that the lead is far surer than either score.
+    All are scored on the same annotations, so the difference of two scores is more certain than either score.
     """
-    close = [name for name in scores if _level(scores, best, name)]
+    close = [name for name in scores if _within_error(scores, best, name)]
     return close + sorted((name for name in scores if name not in close), key=lambda name: -scores[name].score)
 
 
-def _level(scores: dict[str, HeldOut], best: str, name: str) -> bool:
+def _within_error(scores: dict[str, HeldOut], best: str, name: str) -> bool:
     lead, error = scores[best].lead(scores[name])
     return lead <= error + 1e-9
 
@@ -126,7 +115,7 @@ def _chosen(solution: Solution, name: str, scores: list[dict[str, Any]], reason:
 
 
 def _table(scores: dict[str, HeldOut], upheld_shares: dict[str, float]) -> list[dict[str, Any]]:
-    """One row a candidate; `upheld` is known of those that were fitted on all annotations."""
+    """Return one row per candidate; `upheld` is None for candidates that were not fitted on all annotations."""
     return [
         {"method": name, "score": s.score, "standard_error": s.standard_error, "upheld": upheld_shares.get(name)}
         for name, s in scores.items()
@@ -134,10 +123,10 @@ def _table(scores: dict[str, HeldOut], upheld_shares: dict[str, float]) -> list[
 
 
 def _reason(name: str, best: str, scores: dict[str, HeldOut], tried: list[str]) -> str:
-    """One sentence."""
+    """Return the reason for the selection as a sentence."""
     if name == best:
         why = f"{name} predicts held-out labels best ({scores[best].score:.4f} nats a label)"
-    elif _level(scores, best, name):
+    elif _within_error(scores, best, name):
         gap, error = scores[best].lead(scores[name])
         why = f"{name} is the simplest within one standard error of {best} ({gap:.4f} behind, error {error:.4f})"
     else:

@@ -1,13 +1,8 @@
-"""How well methods predict labels that were kept from them, where votes are in parts.
-
-The folds are those of `kinds/classes/methods/held_out.py`, dealt out in each part for itself: a task's labels are all
-in one part, so a fold takes as few labels as can be from any task here too. Which fold is held out follows from the
-parts alone, never from who works on them.
-"""
+"""Committee: an average of several methods, weighted equally or by the likelihood of held-out labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -19,34 +14,39 @@ from .....core import method_registry as registry
 from .....core.errors import ParameterError
 from .....core.params import MethodName, MethodNames, NonNegative, Share
 from .....core.result import FitTrace
-from .....em.kernels import Workspace, many_fits, stats_of
+from .....em.kernels import Workspace, many_fits, stats_of, transposed
 from .....em.loop import plus
-from .....em.sources import Known
+from .....em.rows import row_weights
+from .....em.sources import GoldCodes
 from ...annotations import Annotations
-from ..base import Aggregator, PartitionedAggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, PartitionedAggregator, SolveOptions
+from ..gold import GoldLabels
 from ..held_out import held_out, shrunk, splits
 from ..partitioned import FitState, PartitionedVotes, Predictor, Solution, SolutionPredictor, with_columns
 from ..requirements import affordable, too_sparse
-from .pool import Pool, expectation, tuned
+from .pool import PosteriorPool, expectation, tuned
+
+# ----------------------------------------------------------------
+# Held-out likelihood of methods on votes in parts. The folds are those of `kinds/classes/methods/held_out.py`, drawn
+# within each part: all labels of a task are in one part. They depend on the parts only, not on the executor.
 
 F8 = npt.NDArray[np.float64]
-# A label that was thought impossible.
+# Floor of likelihoods before their logarithm is taken.
 LEAST = 1e-12
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """A change of parts: without the rows of the fold that is held out."""
+    """A transform of parts that removes the rows of the held-out fold."""
 
     seed: int
 
-    def __call__(self, part: Annotations, gold: Known | None) -> tuple[Annotations, Known | None]:
-        """The rows that are kept."""
-        return self.parted(part)[0], gold
+    def __call__(self, part: Annotations, gold: GoldCodes | None) -> tuple[Annotations, GoldCodes | None]:
+        """Return the training rows."""
+        return self.split(part)[0], gold
 
-    def parted(self, part: Annotations) -> tuple[Annotations, Annotations]:
-        """The rows that are kept, and those that are held out; every task keeps a label."""
+    def split(self, part: Annotations) -> tuple[Annotations, Annotations]:
+        """Return the training rows and the held-out rows; every task keeps a label."""
         part = with_columns(part)
         folds = splits(part, seed=self.seed, enough=1)
         empty = np.empty(0, dtype=np.int64)
@@ -55,7 +55,7 @@ class TrainingRows:
 
 
 def predicted(learn: Callable[[PartitionedVotes], FitState], data: PartitionedVotes, seed: int) -> tuple[float, float]:
-    """Mean log-likelihood of the held-out labels under what a method learns from the others, and their weight."""
+    """Return the mean log-likelihood of the held-out labels under a method fitted to the others, and their weight."""
     training_rows = TrainingRows(seed)
     train = data.transformed(training_rows)
     predictor = learn(train).predictor
@@ -69,21 +69,21 @@ def _counts(predictor: Predictor, space: Workspace) -> F8:
 
 
 def _scored(predictor: Predictor, training_rows: TrainingRows, confusion: F8, space: Workspace) -> F8:
-    """The summed log-likelihood of a part's held-out labels, and their weight."""
-    train, test = training_rows.parted(cast(Annotations, space.shard))
+    """Return the summed log-likelihood of a part's held-out labels, and their weight."""
+    train, test = training_rows.split(cast(Annotations, space.shard))
     posterior = predictor(Workspace.of(train, space.gold, space.compiled, space.first)).posterior
     likelihood = np.einsum("rk,rk->r", posterior[test.task], confusion[test.worker, test.label])
-    weight = np.ones(len(test)) if test.weight is None else test.weight
+    weight = row_weights(test)
     return np.array([weight @ np.log(np.maximum(likelihood, LEAST)), weight.sum()])
 
 
 EVEN = "_even"
-# The method whose own confusion matrices have a free row for every class.
+# The method whose confusion matrices can represent any counts.
 FREE_ROWS = "hierarchical"
-# So many pseudo-tasks in every class that the class prior stays even.
+# Pseudo-tasks per class that make the class prior uniform.
 EVEN_PRIOR = 1e6
 EARLY, TEMPERED, BRIEF = "hierarchical_early", "hierarchical_tempered", "hierarchical_brief"
-# A method with other parameters, by the name that an ensemble calls it.
+# Methods with other parameters, by their names in an ensemble.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     EARLY: ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
     TEMPERED: ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
@@ -93,7 +93,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "one_coin_brief": ("one_coin", {"max_iter": 4}),
 }
 MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", TEMPERED)
-# Few held-out annotations say little: they speak for a tenth of their number at most.
+# Held-out scores count for at most this share of the number of held-out annotations.
 SHARE = 0.1
 
 
@@ -102,35 +102,36 @@ class Committee(PartitionedAggregator):
     """Committee: the average of a few methods that fail in different ways, with confidence learnt over many crowds.
 
         pool      = (1 - lean) · mean over members of posterior_m + lean · posterior of `model`
-        posterior = pool with its confidence read off a table              (confidence.py)
+        posterior = pool, calibrated by a shipped table                    (confidence.py)
 
-    Methods are sure of themselves when they fail; where they disagree, their average says so. The members:
+    Methods are overconfident when they fail, and then they disagree, which lowers the confidence of the average. The
+    members:
 
-        majority_vote           takes labels at their word
-        wawa                    a weighted vote: better workers weigh more, the majorities stay
-        hierarchical_early      confusion matrices after two passes of EM: most of what matrices know is in the first
-                                passes; that classes drift away from what the labels mean comes with the later ones
-        mace_once               workers who know or spam, from the votes
-        hierarchical_tempered   matrices where many labels of one task count as few, and classes as equally likely
+        majority_vote           vote shares
+        wawa                    a weighted vote: accurate workers weigh more, clear majorities stay
+        hierarchical_early      confusion matrices after two passes of EM: the first passes learn most of the matrices,
+                                drift of the classes away from the meaning of the labels comes with later ones
+        mace_once               workers who know or spam, started from the votes
+        hierarchical_tempered   matrices with the labels of a task tempered as dependent, and a uniform class prior
 
-    All of them hold common and rare classes for more alike than a model that has converged. So the converged `model`
-    takes over as far as the classes are uneven: `lean` grows from 0 to 1 where the entropy of its class prior falls
-    from .75 to .65 of an even one's, the votes are uneven too, and the commonest class is the same (else the model
-    has drifted). The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to
-    those that predict best (kinds/classes/methods/held_out.py), which gained nothing on 58 sets. Expected counts
-    come from `model` or mace, whichever agrees better with the outcome; `extra["speaker"]` names it. Only
-    hierarchical's own confusion matrices are taken. A model with fewer parameters (mace: one accuracy and one
-    distribution of wrong labels) cannot represent all counts, so its matrices are estimated again from its expected
-    counts. Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873.
+    All of them estimate more uniform class frequencies than a converged model. With uneven classes the converged
+    `model` therefore replaces them: `lean` grows from 0 to 1 as the entropy of its class prior falls from .75 to .65 of
+    the maximum, if the votes are uneven too and have the same most frequent class (otherwise the model has drifted).
+    Members have equal weights; with `evidence` > 0 they are weighted by the likelihood of held-out annotations
+    (kinds/classes/methods/held_out.py), which gained nothing on 58 sets. Expected counts are those of `model` or of
+    mace, whichever agrees better with the pool; `extra["speaker"]` names it. Only the matrices of hierarchical are used
+    as they are: a model with fewer parameters (mace: one accuracy and one distribution of wrong labels) cannot
+    represent all counts, so its matrices are estimated again from its expected counts.
+    Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873.
     Early stopping as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2. Fails where
-    all members fail together: when most of the crowd is wrong alike, or copies.
+    all members fail together: when most of the crowd makes the same errors, or copies.
 
     `members` are registry names or variants of them ("one_coin_even": classes equally likely).
 
-    `model` is the one that takes over where classes are uneven. `calibrated` reads the confidence off the shipped
-    table; without it `doubt` (0 to 1) is mixed in as pure ignorance. `evidence` (0 and up) is how many annotations
-    a held-out score speaks for. With one label per task only those sit who promise to keep it, with `prior=` those
-    who can use it.
+    `model` replaces the members where classes are uneven. `calibrated` takes the confidence from the shipped table;
+    without it a uniform distribution is mixed in with the weight `doubt` (0 to 1). `evidence` (0 and up) is the number
+    of annotations that a held-out score counts for. With one label per task only members that keep single labels are
+    used, with `prior=` only those that support it.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Committee().fit(votes).to_table()["label"].to_list()
@@ -147,46 +148,40 @@ class Committee(PartitionedAggregator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.members or {"committee", "auto"} & set(self.members):
-            raise ParameterError(
-                f"members must name at least one method, neither committee nor auto, got {self.members!r}"
-            )
-        for member in (*self.members, self.model):
-            variant(member, self.seed)
+        check_names("members", self.members, self.seed)
+        variant(self.model, self.seed)
 
-    def learn(self, data: PartitionedVotes, run: Run) -> FitState:
-        """Ask every member and the model, average, and let the best of them speak of the workers."""
+    def learn(self, data: PartitionedVotes, options: SolveOptions) -> FitState:
+        """Fit the members and the model and average them; the one closest to the pool gives the worker estimates."""
         data = data.for_many_fits()
-        members = affordable(self._eligible_members(data, run), data, plain_name)
+        members = affordable(self._eligible_members(data, options), data, plain_name)
         with many_fits():
-            weight = self._weights(members, data, run)
+            weight = self._weights(members, data, options)
             names = members if too_sparse(data) else dict.fromkeys((*members, self.model))
-            states = {m: learn_method(m, self.seed, data, run) for m in names}
-        pool = Pool(
+            states = {m: learn_method(m, self.seed, data, options) for m in names}
+        pool = PosteriorPool(
             {m: state.predictor for m, state in states.items()},
             weight,
             self.model if self.model in states else None,
             doubt=None if self.calibrated else self.doubt,
         )
         pool = tuned(data, pool)
-        tally = pool.tallied(data)
-        # Rounded: members that agree equally often must not be told apart by the order of a sum.
-        agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(states, tally.agrees, strict=True)}
-        # The average is softer than any member, so workers judged by it would look worse than they are. One member
-        # speaks of them (neither the early nor the tempered one, for whom all are more alike than they are); how far
-        # early matrices would judge them otherwise goes into the intervals.
+        sums = data.sum(pool.sums, plus)
+        # Rounded, so that equal agreement does not depend on the order of a sum.
+        agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(states, sums.agrees, strict=True)}
+        # The average is less confident than its members, so it would underestimate the workers. They are scored by one
+        # method (not by the early or tempered one, under which workers differ too little); the difference to the early
+        # matrices enters the intervals.
         candidates = [m for m in states if states[m].confusion is not None and m not in (EARLY, TEMPERED)]
-        speaker = max(candidates, key=agrees.__getitem__, default=None)
-        worker_state = None if speaker is None else states[speaker]
-        worker_members = [m for m, state in states.items() if state.confusion is not None and m in (speaker, EARLY)]
-        pool = replace(
-            pool, worker_members=tuple(m for m in dict.fromkeys((speaker, *worker_members)) if m is not None)
-        )
+        scorer = max(candidates, key=agrees.__getitem__, default=None)
+        worker_state = None if scorer is None else states[scorer]
+        worker_members = [m for m, state in states.items() if state.confusion is not None and m in (scorer, EARLY)]
+        pool = replace(pool, worker_members=tuple(m for m in dict.fromkeys((scorer, *worker_members)) if m is not None))
         return FitState(
             predictor=pool,
             n_worker_posteriors=len(pool.worker_members),
-            class_prior=tally.mass / data.n_tasks,
-            confusion=None if worker_state is None else free_confusion(str(speaker), worker_state),
+            class_prior=sums.mass / data.n_tasks,
+            confusion=None if worker_state is None else free_confusion(str(scorer), worker_state),
             counts=None if worker_state is None else worker_state.counts,
             n_iter=sum(state.n_iter for state in states.values()),
             extra={
@@ -194,62 +189,82 @@ class Committee(PartitionedAggregator):
                 "lean": pool.lean,
                 "skill": pool.skill,
                 "agreement": agrees,
-                "speaker": speaker,
+                "speaker": scorer,
                 "unsettled": [m for m, state in states.items() if not state.converged and m not in VARIANTS],
-                **(expectation(tally) if self.calibrated else {}),
+                **(expectation(sums) if self.calibrated else {}),
             },
         )
 
-    def _eligible_members(self, data: PartitionedVotes, run: Run) -> list[str]:
-        """Who sits: with one label per task those who keep it, with a prior those who can use it."""
-        if run.prior is not None and run.prior.any():
-            members = [m for m in self.members if method_can(m, "prior")]
-            if not members:
-                raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
-            return members
-        if data.single_label and not data.has_gold:
-            return [m for m in self.members if method_can(m, "single")] or ["majority_vote"]
-        return list(self.members)
+    def _eligible_members(self, data: PartitionedVotes, options: SolveOptions) -> list[str]:
+        """Return the members; with one label per task only those that keep it, with a prior those that support it."""
+        members = supporting_prior("members", self.members, options)
+        if data.single_label and not data.has_gold and not has_prior(options):
+            return [m for m in members if method_can(m, "single")] or ["majority_vote"]
+        return members
 
-    def _weights(self, members: list[str], data: PartitionedVotes, run: Run) -> dict[str, float]:
-        """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
+    def _weights(self, members: list[str], data: PartitionedVotes, options: SolveOptions) -> dict[str, float]:
+        """Return the weights of the members by the likelihood of one held-out fold; equal if nothing is held out."""
         score, n_held_out = np.zeros(len(members)), 0.0
         if self.evidence > 0 and len(members) > 1 and not too_sparse(data):
-            score, n_held_out = self._scores(members, data, run)
+            score, n_held_out = self._scores(members, data, options)
         weight = np.exp(min(self.evidence, SHARE * n_held_out) * (score - score.max()))
         return dict(zip(members, (weight / weight.sum()).tolist(), strict=True))
 
-    def _scores(self, members: list[str], data: PartitionedVotes, run: Run) -> tuple[F8, float]:
-        """Mean log-likelihood of the held-out labels by each member, and how many there are."""
+    def _scores(self, members: list[str], data: PartitionedVotes, options: SolveOptions) -> tuple[F8, float]:
+        """Return the mean log-likelihood of the held-out labels under each member, and their number."""
         if data.in_memory is None:
-            predictions = [predicted(partial(learn_method, m, self.seed, run=run), data, self.seed) for m in members]
+            predictions = [
+                predicted(partial(learn_method, m, self.seed, options=options), data, self.seed) for m in members
+            ]
             return np.array([score for score, _ in predictions]), predictions[0][1]
         votes, gold = data.in_memory
         if not splits(votes, enough=1):
             return np.zeros(len(members)), 0.0
         scores = [
-            held_out(partial(solve_method, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in members
+            held_out(partial(solve_method, m, self.seed, gold, options), votes, seed=self.seed, enough=1)
+            for m in members
         ]
         return np.array([score.score for score in scores]), float(scores[0].weight.sum())
 
 
 def free_confusion(name: str, state: FitState) -> F8 | None:
-    """confusion[worker, true, observed] that can represent the method's expected counts."""
+    """Return confusion[worker, true, observed] that can represent the method's expected counts."""
     if plain_name(name) == FREE_ROWS or state.counts is None:
         return state.confusion
     # One M-step: the expected counts, shrunk to the crowd's confusion matrix.
-    return np.ascontiguousarray(shrunk(state.counts.transpose(0, 2, 1)).transpose(0, 2, 1))
+    return transposed(shrunk(state.counts.transpose(0, 2, 1)))
+
+
+def check_names(parameter: str, names: Sequence[str], seed: int) -> None:
+    """Raise unless a parameter names methods or variants that can be part of an ensemble."""
+    if not names or {"committee", "auto"} & set(names):
+        raise ParameterError(f"{parameter} must name at least one method, neither committee nor auto, got {names!r}")
+    for name in names:
+        variant(name, seed)
+
+
+def has_prior(options: SolveOptions) -> bool:
+    """Whether the fit has counts of earlier projects."""
+    return options.prior is not None and bool(options.prior.any())
+
+
+def supporting_prior(parameter: str, names: Sequence[str], options: SolveOptions) -> list[str]:
+    """Return the methods; with a prior only those that support it, and an error if there are none."""
+    supporting = [name for name in names if not has_prior(options) or method_can(name, "prior")]
+    if not supporting:
+        raise ParameterError(f"none of the {parameter} can use prior=, got {', '.join(names)}")
+    return supporting
 
 
 def variant(name: str, seed: int) -> Aggregator:
-    """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
+    """Return a method by its registry name or that of a variant; the suffix "_even" fixes a uniform class prior."""
     if name in VARIANTS:
         plain, params = VARIANTS[name]
-        named: Aggregator = registry.method(plain, seed=seed, **params)
-        return named
+        result: Aggregator = registry.method(plain, seed=seed, **params)
+        return result
     plain = name.removesuffix(EVEN)
     if "gold" in registry.card(plain).needs:
-        raise ParameterError(f"{name} needs gold labels and cannot be asked here")
+        raise ParameterError(f"{name} needs gold labels, so it cannot be part of an ensemble")
     parameters: dict[str, Any] = {"seed": seed}
     if name != plain:
         if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
@@ -259,12 +274,12 @@ def variant(name: str, seed: int) -> Aggregator:
     return method
 
 
-def learn_method(name: str, seed: int, data: PartitionedVotes, run: Run) -> FitState:
-    """What a method or variant learns; one that cannot work in parts gets all votes at once."""
-    method, run = variant(name, seed), run if method_can(name, "prior") else replace(run, prior=None)
+def learn_method(name: str, seed: int, data: PartitionedVotes, options: SolveOptions) -> FitState:
+    """Fit a method or variant; one that cannot work in parts is given all votes at once."""
+    method, options = variant(name, seed), options if method_can(name, "prior") else replace(options, prior=None)
     if isinstance(method, PartitionedAggregator):
-        return method.learn(data, run)
-    solution = method.fit_solution(*data.require_in_memory(name), run)
+        return method.learn(data, options)
+    solution = method.fit_solution(*data.require_in_memory(name), options)
     trace = {column.name: getattr(solution, column.name) for column in fields(FitTrace)}
     return FitState(
         predictor=SolutionPredictor(solution),
@@ -275,18 +290,20 @@ def learn_method(name: str, seed: int, data: PartitionedVotes, run: Run) -> FitS
     )
 
 
-def solve_method(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
-    """What a method or variant says; of the prior it hears where it can use one."""
+def solve_method(
+    name: str, seed: int, gold: GoldLabels | None, options: SolveOptions, annotations: Annotations
+) -> Solution:
+    """Fit a method or variant to votes in memory, with the prior if it supports one."""
     return variant(name, seed).fit_solution(
-        annotations, gold, run if method_can(name, "prior") else replace(run, prior=None)
+        annotations, gold, options if method_can(name, "prior") else replace(options, prior=None)
     )
 
 
 def method_can(name: str, ability: str) -> bool:
-    """Whether a method's card, or that of the method that it is a variant of, claims an ability."""
+    """Whether the card of a method, or of the method that a variant is based on, lists an ability."""
     return ability in registry.card(plain_name(name)).can
 
 
 def plain_name(name: str) -> str:
-    """The method that a name is a variant of."""
+    """Return the method that a variant is based on."""
     return VARIANTS[name][0] if name in VARIANTS else name.removesuffix(EVEN)

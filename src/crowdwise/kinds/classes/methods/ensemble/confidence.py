@@ -41,7 +41,7 @@ PAIRS, AGREE = 20.0, 0.6
 
 
 @dataclass(frozen=True)
-class Table:
+class ConfidenceTable:
     """`floor`, `level`, `slope` and `crowd` as above; `spread` (log odds) covers 90 % of errors on held-out sets."""
 
     floor: float
@@ -50,7 +50,7 @@ class Table:
     spread: float
     crowd: float = 0.0
 
-    def believed(self, pool: F8, n_labels: F8, skill: float = AVERAGE) -> F8:
+    def calibrate(self, pool: F8, n_labels: F8, skill: float = AVERAGE) -> F8:
         """Return the calibrated posterior.
 
         Args:
@@ -92,7 +92,7 @@ def logit(share: float) -> float:
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Table:
+def shipped() -> ConfidenceTable:
     """Return the table shipped with crowdwise."""
     text = files("crowdwise.kinds.classes.methods.ensemble").joinpath("confidence.json").read_text(encoding="utf-8")
-    return Table(**json.loads(text)["table"])
+    return ConfidenceTable(**json.loads(text)["table"])

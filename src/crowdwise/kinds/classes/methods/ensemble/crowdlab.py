@@ -1,13 +1,13 @@
-"""CROWDLAB: a classifier is one more voter, and all are weighed by how much better than the commonest class they are.
+"""CROWDLAB: a classifier and the workers as voters, weighted by their improvement over the most frequent class.
 
     posterior[i] ∝ w_model · p_model[i] + sum_j w_j · likelihood(label_ij)
     w_j = 1 - error_j / error_commonest,   w_model = sqrt(mean labels per task) · (1 - error_model / error_commonest)
 
-error_j is disagreement with the other workers, error_model disagreement with the consensus, error_commonest that of
-always saying the commonest class; a label's likelihood is the crowd's agreement P for its class, (1 - P) / (K - 1) for
-the others. Goh, Tkachenko & Mueller (2022), CROWDLAB, arXiv:2210.06812.
-Fails where the classifier was trained on the tasks that it judges: give it out-of-sample probabilities, as of
-scikit-learn's cross_val_predict. Not in the registry: it needs those probabilities.
+error_j is the disagreement with the other workers, error_model that with the consensus, error_commonest the error of
+always predicting the most frequent class; the likelihood of a label is the crowd's agreement P for its class and
+(1 - P) / (K - 1) for the others. Goh, Tkachenko & Mueller (2022), CROWDLAB, arXiv:2210.06812.
+Fails if the classifier was trained on the same tasks: use out-of-sample probabilities, for example from scikit-learn's
+cross_val_predict. Not in the registry, because it requires these probabilities.
 """
 
 from __future__ import annotations
@@ -21,34 +21,39 @@ import numpy.typing as npt
 from .....core.errors import DataError
 from .....core.result import Result
 from ...annotations import Annotations
-from ..base import Aggregator, Run
-from ..gold import Gold
+from ..base import Aggregator, SolveOptions
+from ..gold import GoldLabels
 from ..partitioned import Solution
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
-# No voter weighs less than this, and always saying the commonest class is wrong at least as often (cleanlab's figures).
+# Least weight of a voter, and least error of always predicting the most frequent class (cleanlab's figures).
 LOW = 1e-6
-# Half precision rounds probabilities by up to 5e-4; sums of many of them by some more.
+# Tolerances of single probabilities and of their sums: half precision rounds by up to 5e-4.
 ROUNDING, SLACK = 1e-6, 0.01
 
 
 @dataclass(frozen=True)
-class Weighing:
-    """posterior[task, class] under a consensus, and the weights behind it; agreement[task] is with the consensus."""
+class WeightedConsensus:
+    """posterior[task, class] given a consensus, agreement[task] of the labels with the consensus, and the weights."""
 
     posterior: F8
     agreement: F8
-    model_weights: F8  # one for each classifier
+    model_weights: F8  # one per classifier
     worker_weight: F8
 
 
 def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
-    """Consensus of a crowd and of a classifier's out-of-sample probabilities [task, class].
+    """Compute the consensus of a crowd and a classifier.
 
-    Rows in the order of annotations.tasks, columns in that of annotations.classes; a task without labels has the
-    classifier's word. `extra` has model_weight and worker_weight. Ties, rare with a classifier, go by the first class.
+    Args:
+        annotations: The votes.
+        pred_probs: Out-of-sample probabilities [task, class] of the classifier, in the order of `annotations.tasks` and
+            `annotations.classes`. Tasks without labels get these probabilities.
+
+    Returns:
+        The result; `extra` has model_weight and worker_weight. Ties, rare with a classifier, go to the first class.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], [*"xxyyxy"])
     >>> crowdlab(votes, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]).to_table()["label"].to_list()
@@ -62,37 +67,38 @@ def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
         last.posterior.mean(axis=0),
         extra={"model_weight": float(last.model_weights[0]), "worker_weight": last.worker_weight},
     )
-    return _Crowdlab()._result(annotations, None, solution)
+    method = _Crowdlab()
+    return method.result(annotations, method.output(annotations, None, solution, SolveOptions()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Crowdlab(Aggregator):
     name: ClassVar[str] = "crowdlab"
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def solve(self, annotations: Annotations, gold: GoldLabels | None, options: SolveOptions) -> Solution:
         raise NotImplementedError("crowdlab needs a classifier's probabilities; call crowdwise.classes.crowdlab")
 
 
 def check_probs(annotations: Annotations, pred_probs: Any) -> F8:
-    """The probabilities as an array, one row a task and one column a class, each between 0 and 1."""
+    """Return the probabilities as an array [task, class], each between 0 and 1."""
     probs = np.asarray(pred_probs, dtype=np.float64)
     shape = (annotations.n_tasks, annotations.n_classes)
     if probs.shape != shape:
         raise DataError(f"pred_probs must have one row a task and one column a class, {shape}, got {probs.shape}")
     if annotations.weight is not None:
-        raise DataError("crowdlab has no use for weights of labels; leave the column out")
+        raise DataError("crowdlab does not support weights of labels; leave the column out")
     return between_0_and_1(probs)
 
 
 def between_0_and_1(probs: F8) -> F8:
-    """The same, unless some of it is no probability; what rounding put beside 0 and 1 is put right."""
+    """Return the probabilities clipped to [0, 1]; raise if they are outside by more than rounding."""
     if not ((probs >= -ROUNDING) & (probs <= 1 + ROUNDING)).all():
         raise DataError("pred_probs holds numbers that are no probabilities; look for NaN, negative values and logits")
     return np.clip(probs, 0.0, 1.0)
 
 
 def whole_rows(probs: F8) -> F8:
-    """Rows divided by their sums, which must be close to 1: where a class was left out, the others are too small."""
+    """Return the rows divided by their sums, which must be close to 1; a smaller sum indicates a missing class."""
     total = probs.sum(axis=1)
     wrong = np.flatnonzero(np.abs(total - 1) > SLACK)
     if len(wrong):
@@ -104,9 +110,9 @@ def whole_rows(probs: F8) -> F8:
 
 
 def majority(annotations: Annotations, probs: F8 | None) -> I8:
-    """The class with most votes; ties by the classifier, then the rarer class, then the better workers, then order.
+    """Return the class with most votes; a task without votes is a tie of all classes.
 
-    A task without votes is a tie of all classes.
+    Ties are broken by the classifier, then by the rarer class, then by the more accurate workers, then by class order.
     """
     votes = annotations.votes
     tied = votes == votes.max(axis=1, keepdims=True)
@@ -118,18 +124,18 @@ def majority(annotations: Annotations, probs: F8 | None) -> I8:
     if len(unresolved):
         clear = np.ones(len(votes), dtype=bool)
         clear[several] = False
-        _narrow(tied, unresolved, _backing(annotations, votes.argmax(axis=1), clear)[unresolved])
+        _narrow(tied, unresolved, _mean_accuracy(annotations, votes.argmax(axis=1), clear)[unresolved])
     return np.asarray(tied.argmax(axis=1))
 
 
 def _narrow(tied: npt.NDArray[np.bool_], rows: I8, score: F8) -> None:
-    """Keep of the tied classes those with the highest score."""
+    """Keep the tied classes with the highest score."""
     score = np.where(tied[rows], score, -np.inf)
     tied[rows] = score == score.max(axis=1, keepdims=True, initial=-np.inf)
 
 
-def _backing(annotations: Annotations, consensus: I8, clear: npt.NDArray[np.bool_]) -> F8:
-    """backing[task, class]: mean agreement with the clear tasks' majority of those who said so."""
+def _mean_accuracy(annotations: Annotations, consensus: I8, clear: npt.NDArray[np.bool_]) -> F8:
+    """Return accuracy[task, class]: that of the workers who gave this label, as agreement with the clear majorities."""
     rows = clear[annotations.task]
     right = annotations.label[rows] == consensus[annotations.task[rows]]
     share = mean_by(annotations.worker[rows], right, annotations.n_workers)
@@ -141,20 +147,20 @@ def _backing(annotations: Annotations, consensus: I8, clear: npt.NDArray[np.bool
 
 
 def best_quality(posterior: F8, annotations: Annotations, probs: F8) -> I8:
-    """The most probable class of each task; the majority's where several are equally probable."""
+    """Return the most probable class of each task, or that of the majority in a tie."""
     top = posterior == posterior.max(axis=1, keepdims=True)
     return np.where(top.sum(axis=1) == 1, top.argmax(axis=1), majority(annotations, probs))
 
 
-def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
-    """Weights of workers and classifiers under a consensus, and what they say together (section 3 of the paper).
+def weigh(annotations: Annotations, probs: F8, consensus: I8) -> WeightedConsensus:
+    """Compute the weights of workers and classifiers given a consensus, and the posterior (section 3 of the paper).
 
-    probs[model, task, class]: each of several classifiers is one more voter.
+    probs[model, task, class] may hold several classifiers; each is a voter.
     """
     n, k = annotations.labels_per_task, annotations.n_classes
     several = n > 1
     if not several.any():
-        raise DataError("crowdlab needs tasks with two labels or more; here nobody's agreement can be known")
+        raise DataError("crowdlab needs tasks with at least two labels; without them agreement is undefined")
     right = annotations.label == consensus[annotations.task]
     agreement = mean_by(annotations.task, right, annotations.n_tasks)
     p_agree = float(agreement[several].mean())  # P
@@ -173,11 +179,11 @@ def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
     posterior = (model_score + p_other * total_weight + (p_agree - p_other) * class_weight) / (
         total_weight + models.sum()
     )
-    return Weighing(posterior, agreement, models, worker)
+    return WeightedConsensus(posterior, agreement, models, worker)
 
 
 def worker_agreement(annotations: Annotations) -> F8:
-    """Share of the other labels of their tasks that equal each worker's own; the mean where nobody met them."""
+    """Return the share of other labels of the same tasks that equal the worker's; the mean if there are none."""
     others = annotations.labels_per_task[annotations.task] - 1
     same = annotations.votes[annotations.task, annotations.label] - 1
     total = np.bincount(annotations.worker, weights=others, minlength=annotations.n_workers)
@@ -188,7 +194,7 @@ def worker_agreement(annotations: Annotations) -> F8:
 
 
 def mean_by(codes: npt.NDArray[Any], values: npt.NDArray[Any], size: int) -> F8:
-    """Mean of the values of each code; NaN where there are none."""
+    """Return the mean of the values of each code, NaN for codes without values."""
     n = np.bincount(codes, minlength=size)
     total = np.bincount(codes, weights=values, minlength=size)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)

@@ -1,8 +1,8 @@
 """Tests of fit: are the errors of different workers on one task independent given its class?
 
-`EvidencePower` is the power at which the other labels of a task best predict a label (maths/trust): 1 under
-independence, below it where workers err together. `dispersion` is log mean z² over tasks, where z compares a task's
-expected number of right labels with what its workers' accuracies predict: about 0 under independence.
+`EvidencePower` is the power at which the other labels of a task best predict a label (maths/leave_out.py): 1 under
+independence, lower if workers share errors. `dispersion` is log mean z² over tasks, where z compares a task's expected
+number of right labels with the prediction from its workers' accuracies: about 0 under independence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from scipy.interpolate import CubicSpline
 
 from .....em.kernels import Stats, Workspace, stats_of
-from .....em.loop import Additive, plus
+from .....em.loop import plus
+from .....em.rows import row_weights
 from ...maths.leave_out import POWERS, LeaveOutTables, Predictions
 from ..partitioned import PartitionedVotes, Predictor, apply_predictor, mean_posterior
 
@@ -83,29 +84,23 @@ def tables_of(data: PartitionedVotes, predictor: Predictor, counts: F8 | None = 
     return LeaveOutTables.of(counts.transpose(0, 2, 1), mean_posterior(data, predictor) * data.n_tasks)
 
 
-@dataclass(frozen=True)
-class _Residuals(Additive):
-    """Sums over tasks with two labels or more: z², z < -1.5, and their number."""
-
-    z: F8
-
-
 def dispersion(data: PartitionedVotes, predictor: Predictor, tables: LeaveOutTables) -> dict[str, float | None]:
-    """Overdispersion of the tasks' numbers of right labels (log mean z², about 0 where errors are independent given the
-    class), and the share of tasks with far fewer right labels than expected; None where tasks are too few.
+    """Return the overdispersion of the number of right labels per task, and the share of tasks with too few of them.
 
-    `tables` are those of the posterior of `judge`.
+    The overdispersion is log mean z², about 0 if errors are independent given the class. Both are None with too few
+    tasks. `tables` are those of the posterior of `predictor`.
     """
-    squares, low, tasks = data.sum(partial(_residuals, predictor, tables.hits, tables.n), plus).z.tolist()
+    squares, low, tasks = data.sum(partial(_residual_sums, predictor, tables.hits, tables.n), plus).tolist()
     if tasks < FEWEST:
         return {"dispersion": None, "low_share": None}
     return {"dispersion": float(np.log(np.clip(squares / tasks, 0.05, 20.0))), "low_share": low / tasks}
 
 
-def _residuals(predictor: Predictor, hits: F8, n: F8, space: Workspace) -> _Residuals:
+def _residual_sums(predictor: Predictor, hits: F8, n: F8, space: Workspace) -> F8:
+    """Return the sum of z², the number of z < -1.5, and the number of z, over tasks with at least two labels."""
     rows = space.shard
     posterior = apply_predictor(predictor, space, keep=True).posterior
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = row_weights(rows)
     hit = posterior[rows.task, rows.label]
     mean = float(hits.sum() / max(float(n.sum()), 1e-12))
     w = rows.worker
@@ -114,4 +109,4 @@ def _residuals(predictor: Predictor, hits: F8, n: F8, space: Workspace) -> _Resi
     spread = np.bincount(rows.task, weights=weight**2 * expected * (1 - expected), minlength=rows.n_tasks)
     several = rows.labels_per_task >= 2
     z = excess[several] / np.sqrt(np.maximum(spread[several], 1e-12))
-    return _Residuals(np.array([(z**2).sum(), (z < -1.5).sum(), len(z)], dtype=np.float64))
+    return np.array([(z**2).sum(), (z < -1.5).sum(), len(z)], dtype=np.float64)

@@ -23,7 +23,7 @@ EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
 
 
 @dataclass(frozen=True)
-class Shares(Additive):
+class ShareSums(Additive):
     """Sums over tasks of vote shares, of the model's posteriors, and of pairs of labels: (agreeing, all)."""
 
     votes: F8
@@ -32,7 +32,7 @@ class Shares(Additive):
 
 
 @dataclass(frozen=True)
-class Tally(Additive):
+class PoolSums(Additive):
     """Sums over tasks: agreement of each method with the pool, the posterior, and (the confidence of tasks without
     gold, their number)."""
 
@@ -42,7 +42,7 @@ class Tally(Additive):
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class PosteriorPool:
     """The weighted average of several methods' posteriors, as a predictor.
 
     Attributes:
@@ -74,15 +74,15 @@ class Pool:
         """Return the calibrated average of given posteriors."""
         return self._calibrate(space, self._mix(posteriors))
 
-    def shares(self, space: Workspace) -> Shares:
+    def share_sums(self, space: Workspace) -> ShareSums:
         """Return the sums of a part that `tuned` needs."""
         counts = space.shard.count_votes()
         votes, n_labels = shares(counts), counts.sum(axis=1)
         model = votes if self.model is None else self._posteriors(space, keep=True, only=self.model)[self.model]
         pairs = [np.maximum(counts * (counts - 1), 0.0).sum() / 2, np.maximum(n_labels * (n_labels - 1), 0.0).sum() / 2]
-        return Shares(votes.sum(axis=0), model.sum(axis=0), np.array(pairs))
+        return ShareSums(votes.sum(axis=0), model.sum(axis=0), np.array(pairs))
 
-    def tally(self, space: Workspace) -> Tally:
+    def sums(self, space: Workspace) -> PoolSums:
         """Return the agreement of each method with the pool, and the expected accuracy, of a part."""
         posteriors = self._posteriors(space, keep=True)
         pool = self._mix(posteriors)
@@ -90,11 +90,7 @@ class Pool:
         agrees = [(tie_shares(member_posterior) * pool_winners).sum() for member_posterior in posteriors.values()]
         top = posterior.max(axis=1)
         top = top if space.gold is None else top[space.gold >= posterior.shape[1]]
-        return Tally(np.array(agrees), posterior.sum(axis=0), np.array([top.sum(), len(top)]))
-
-    def tallied(self, data: PartitionedVotes) -> Tally:
-        """Return the tally of all parts."""
-        return data.sum(self.tally, plus)
+        return PoolSums(np.array(agrees), posterior.sum(axis=0), np.array([top.sum(), len(top)]))
 
     def _posteriors(self, space: Workspace, keep: bool = False, only: str | None = None) -> dict[str, F8]:
         names = self.predictors if only is None else (only,)
@@ -111,12 +107,12 @@ class Pool:
             return clamped(space, (1 - self.doubt) * pool + self.doubt / pool.shape[1])
         votes = space.shard
         n = votes.labels_per_task.astype(np.float64) if votes.weight is None else votes.count_votes().sum(axis=1)
-        return clamped(space, shipped().believed(pool, n, self.skill))
+        return clamped(space, shipped().calibrate(pool, n, self.skill))
 
 
-def tuned(data: PartitionedVotes, pool: Pool) -> Pool:
+def tuned(data: PartitionedVotes, pool: PosteriorPool) -> PosteriorPool:
     """Return the pool with its lean and the crowd's skill, both from one pass over the votes."""
-    sums = data.sum(pool.shares, plus)
+    sums = data.sum(pool.share_sums, plus)
     agreeing, pairs = sums.pairs.tolist()
     lean = 0.0 if pool.model is None else leaning(sums.votes / data.n_tasks, sums.model / data.n_tasks)
     return replace(pool, lean=lean, skill=skill(agreeing, pairs, data.n_classes))
@@ -140,9 +136,9 @@ def evenness(share: F8) -> float:
     return float(-(p * np.log(p)).sum() / np.log(len(share)))
 
 
-def expectation(tally: Tally) -> dict[str, Any]:
+def expectation(sums: PoolSums) -> dict[str, Any]:
     """Return the expected share of right labels on tasks without gold, with a 90 % interval."""
-    total, n = tally.top
+    total, n = sums.top
     if not n:
         return {}
     mean, low, high = shipped().expected(float(total / n))

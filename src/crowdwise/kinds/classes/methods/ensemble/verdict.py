@@ -1,8 +1,7 @@
 """A test of fit: whether the workers' errors on one task are independent given its class.
 
-Models with confusion matrices multiply the evidence of a task's labels as if errors were independent. Where workers
-err together (hard tasks, shared instructions, models of one family) such a model is overconfident. Two statistics
-show it:
+Models with confusion matrices multiply the evidence of a task's labels as if errors were independent. If workers share
+errors (hard tasks, shared instructions, models of one family), such a model is overconfident. Two statistics show it:
 
     power        the power at which the other labels of a task best predict a label; 1 where errors are independent
     dispersion   log mean z² over tasks, where z compares a task's expected number of right labels with the prediction

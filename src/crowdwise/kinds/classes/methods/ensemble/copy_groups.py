@@ -1,4 +1,4 @@
-"""Workers who repeat each other's labels: found with the converged model, then counted as one vote per task."""
+"""Groups of workers who copy each other: detected with a fitted model, then given one vote per task."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .....em.kernels import Workspace
 from .....em.loop import plus
+from .....em.rows import row_weights
 from ...annotations import Annotations
 from ...maths.copying import MOST_PAIRS, PairSums, compared_workers, groups_of, pair_sums
 from ...maths.leave_out import LeaveOutTables
@@ -25,26 +26,26 @@ I4 = npt.NDArray[np.int32]
 class GroupWeights:
     """A transform of parts: the votes of one group on one task together weigh as much as one vote.
 
-    `voice` is the output of `voices`: the group of each worker.
+    `group` is the output of `group_codes`: the group of each worker.
     """
 
-    voice: I4
+    group: I4
 
     def __call__(self, part: Annotations, gold: Any) -> tuple[Annotations, Any]:
         """Return the part with new weights; workers without a group keep theirs."""
-        weight = np.ones(len(part)) if part.weight is None else part.weight
-        voice = self.voice[part.worker].astype(np.int64)
-        grouped = np.bincount(self.voice, minlength=len(self.voice))[voice] > 1
-        _, at = np.unique(part.task.astype(np.int64) * len(self.voice) + voice, return_inverse=True)
-        _, by = np.unique(part.task.astype(np.int64) * len(self.voice) + part.worker, return_inverse=True)
+        weight = row_weights(part)
+        group = self.group[part.worker].astype(np.int64)
+        is_grouped = np.bincount(self.group, minlength=len(self.group))[group] > 1
+        _, at = np.unique(part.task.astype(np.int64) * len(self.group) + group, return_inverse=True)
+        _, by = np.unique(part.task.astype(np.int64) * len(self.group) + part.worker, return_inverse=True)
         total = np.bincount(at, weights=weight)
         largest = np.zeros(len(total))
         np.maximum.at(largest, at, np.bincount(by, weights=weight)[by])
-        return with_columns(part, weight=np.where(grouped, weight * largest[at] / total[at], weight)), gold
+        return with_columns(part, weight=np.where(is_grouped, weight * largest[at] / total[at], weight)), gold
 
 
 def find_groups(data: PartitionedVotes, predictor: Predictor, counts: F8 | None = None) -> list[npt.NDArray[np.int64]]:
-    """Return groups of workers who repeat each other's labels.
+    """Return groups of workers who copy each other.
 
     Args:
         data: The votes.
@@ -80,9 +81,9 @@ def _pairs(predictor: Predictor, tables: LeaveOutTables, place: I4, step: int, s
     return pair_sums(space, apply_predictor(predictor, space, keep=True).posterior, tables, place, step)
 
 
-def voices(groups: list[npt.NDArray[np.int64]], n_workers: int) -> I4:
-    """Return voice[worker]: the worker, or the first worker of the same group."""
-    voice = np.arange(n_workers, dtype=np.int32)
+def group_codes(groups: list[npt.NDArray[np.int64]], n_workers: int) -> I4:
+    """Return group[worker]: the worker, or the first worker of the same group."""
+    codes = np.arange(n_workers, dtype=np.int32)
     for group in groups:
-        voice[group] = group.min()
-    return voice
+        codes[group] = group.min()
+    return codes
