@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.errors import DataError, ParameterError
 from ..core.result import Result
+from ..stats.ragged import starts
 from . import WORKERS, axes, name_of
 
 # Maximum number of points with names.
@@ -181,8 +182,8 @@ class OutlinePlots(ShapePlots):
         """Plot the fused outlines of a task, over `image` (an array) if given."""
         estimate: Any = self.result.estimate
         at = _place(self.result, task)
-        lines = np.concatenate([[0], np.cumsum(estimate.n_outlines)])[at : at + 2]
-        points = np.concatenate([[0], np.cumsum(estimate.length)])
+        lines = starts(estimate.n_outlines)[at : at + 2]
+        points = starts(estimate.length)
         ax = _canvas(ax, image)
         for i in range(int(lines[0]), int(lines[1])):
             ring = estimate.point[points[i] : points[i + 1]]

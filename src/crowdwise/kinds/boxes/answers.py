@@ -18,7 +18,8 @@ from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.vocabulary import union
 from ...core.votes import Votes, frozen
-from .maths import match_lists, soft_f1, spread, starts
+from ...stats.ragged import spread, starts
+from .maths import match_lists, soft_f1
 
 # ----------------------------------------------------------------
 # Boxes as text: a JSON list of [x1, y1, x2, y2] or [x1, y1, x2, y2, "class"].

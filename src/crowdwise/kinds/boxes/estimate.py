@@ -13,8 +13,8 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...stats.ragged import starts
 from .answers import write
-from .maths import starts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -24,8 +24,8 @@ from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
+from ...stats.ragged import ranges
 from ..classes.methods.infer import Policy, refuse_strangers
-from ..spans.maths import ranges
 from .answers import BoxCoder, Boxes, box_votes, detect_columns
 from .estimate import BoxEstimate, BoxWorkers
 from .maths import (

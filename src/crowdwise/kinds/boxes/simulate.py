@@ -18,6 +18,7 @@ import polars as pl
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_workers, numbered
 from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...stats.ragged import spread, starts
 from .answers import Boxes, box_votes
 
 F8 = npt.NDArray[np.float64]
@@ -125,10 +126,7 @@ def box_crowd(
 def _targets(true_size: I8, task: I8, honest: npt.NDArray[np.bool_]) -> tuple[I8, I8]:
     """(row, object) of each object that an honest worker might draw."""
     n_objects = true_size[task] * honest
-    first_object = np.concatenate([[0], np.cumsum(true_size)[:-1]])
-    row = np.repeat(np.arange(len(task)), n_objects)
-    first_of_row = np.concatenate([[0], np.cumsum(n_objects)[:-1]])
-    return row, np.arange(len(row)) - np.repeat(first_of_row - first_object[task], n_objects)
+    return spread(starts(true_size)[task], n_objects)
 
 
 def _boxes_anywhere(n: int, rng: np.random.Generator) -> F8:

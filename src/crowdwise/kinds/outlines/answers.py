@@ -16,8 +16,8 @@ import polars as pl
 from ...core.answers import Answers
 from ...core.intake.coding import encode
 from ...core.votes import Votes, frozen
+from ...stats.ragged import spread, starts
 from ..boxes.answers import LARGEST, JsonCoder, short_number
-from ..boxes.maths import spread, starts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -21,7 +21,8 @@ from ...core.intake.coding import encode
 from ...core.side_tables import column_by
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
-from .maths import FARTHEST, I8, SpanRows, Units, f1_distance, has_overlapping_tags, span_rows, starts
+from ...stats.ragged import starts
+from .maths import FARTHEST, I8, SpanRows, Units, f1_distance, has_overlapping_tags, span_rows
 
 # The tag of spans without a tag.
 NO_TAG = ""

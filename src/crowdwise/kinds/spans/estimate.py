@@ -13,8 +13,9 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
+from ...stats.ragged import starts
 from .answers import as_json
-from .maths import SpanRows, starts
+from .maths import SpanRows
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

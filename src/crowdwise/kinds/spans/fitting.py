@@ -28,6 +28,7 @@ from ...core.vocabulary import lookup, quote, union
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
+from ...stats.ragged import ranges, starts, sums
 from ..classes.annotations import Annotations
 from ..classes.methods.confusion.hierarchical import Hierarchical
 from ..classes.methods.infer import Policy, refuse_strangers
@@ -51,14 +52,11 @@ from .maths import (
     marked_lengths,
     overlapping_pairs,
     places,
-    ranges,
     runs,
     select_units,
     shared_lengths,
     shares,
     splits,
-    starts,
-    summed,
     units_between_ends,
     viterbi,
     worker_f1,
@@ -255,7 +253,7 @@ def summarize_workers(votes: Votes[Spans], layers: Sequence[SpanLayer], estimate
     has_votes = votes.labels_per_worker > 0
     estimated = estimate.rows.take(votes.task.astype(np.int64))
     hit, marked_length, expected = (
-        summed(votes.worker, lengths, m)
+        sums(lengths, votes.worker, m)
         for lengths in (
             shared_lengths(votes.answers.rows, estimated),
             marked_lengths(votes.answers.rows),

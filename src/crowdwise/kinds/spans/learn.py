@@ -34,12 +34,13 @@ from ...learn.probe import as_floats, evaluating
 from ...learn.simplex import diagonal_matrix, rows_to_one
 from ...learn.tables import WorkerTable
 from ...learn.training.sweep import ROWS, sweep_answers
+from ...stats.ragged import ranges, starts
 from ..classes.learn.tables import ConfusionTable, annotations_of
 from ..classes.methods.confusion.hierarchical import Hierarchical
 from .answers import Spans
 from .estimate import SpanEstimate
 from .fitting import estimate_of, from_path, span_layer, summarize_workers
-from .maths import F8, I8, Units, cells, covered_units, has_overlapping_tags, ranges, starts, viterbi
+from .maths import F8, I8, Units, cells, covered_units, has_overlapping_tags, viterbi
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from ...report.page import fragment
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import percent, shown
+from ...stats.ragged import starts
 from .answers import Spans, texts_of
 from .estimate import SpanEstimate
-from .maths import starts
 
 # ----------------------------------------------------------------
 # Texts with marked spans, as pieces for the template.

@@ -18,6 +18,7 @@ from ...core.intake.coding import encode
 from ...core.intake.columns import KNOWN_AS, NAMED, TAKEN, TIME_NAMES
 from ...core.vocabulary import lookup, union
 from ...core.votes import Votes, frozen
+from ...stats.ragged import starts
 from .maths import Runs, edit_distance
 
 # ----------------------------------------------------------------
@@ -75,7 +76,7 @@ def runs_of(parts: Sequence[Sequence[str]]) -> Runs:
     count = np.array([len(part) for part in parts], dtype=np.int64)
     flat = pl.Series([word for part in parts for word in part], dtype=pl.String)
     code = flat.rank("dense").to_numpy().astype(np.int64) if len(flat) else np.empty(0, dtype=np.int64)
-    return Runs(np.concatenate([[0], np.cumsum(count)]).astype(np.int64), code)
+    return Runs(starts(count), code)
 
 
 Mask = npt.NDArray[np.bool_]

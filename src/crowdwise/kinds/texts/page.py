@@ -15,6 +15,7 @@ from ...report.page import fragment
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import percent, shown
+from ...stats.ragged import starts
 from .answers import Texts, written
 from .estimate import TextEstimate
 
@@ -69,7 +70,7 @@ def _tasks(votes: Votes[Texts], result: Result) -> list[TaskText]:
     assert isinstance(estimate, TextEstimate)
     answered = votes.labels_per_task > 0
     order = np.lexsort((estimate.sure, ~answered))[: min(TASKS, int(answered.sum()))]
-    at = np.concatenate([[0], np.cumsum(estimate.n_words)])
+    at = starts(estimate.n_words)
     outputs, texts = estimate.outputs, votes.answers.texts.to_list()
     out = []
     for t in order.tolist():
