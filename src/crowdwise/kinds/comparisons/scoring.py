@@ -19,6 +19,7 @@ from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
 from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
+from ...workers.tables import summary_rows
 from .answers import Comparisons, accepts, as_text, detect_columns, fill_columns, rows_of
 from .estimate import ComparisonEstimate
 from .fitting import outcomes
@@ -340,28 +341,7 @@ def _lead(first: pl.DataFrame, result: Result, of: str) -> str:
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
     """Header and rows of the best and the worst workers, by the ends of the intervals of their reliability."""
-    summary: Any = result.worker_summary
-    answered = np.flatnonzero(result.labels_per_worker > 0)
-    best = answered[np.argsort(-np.nan_to_num(summary.reliability_low[answered]), kind="stable")]
-    selected = best if len(best) <= 2 * limit else np.concatenate([best[:limit], _worst(summary, answered, limit)])
-    names = result.workers.gather(selected).to_list()
-    rows = [
-        [
-            str(name),
-            f"{result.labels_per_worker[w]:,}",
-            f"{summary.reliability[w]:.3f}",
-            f"{summary.reliability_low[w]:.3f} – {summary.reliability_high[w]:.3f}",
-            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (summary.slope, summary.position)),
-        ]
-        for name, w in zip(names, selected.tolist(), strict=True)
-    ]
-    if len(selected) < len(best):
-        rows.insert(limit, ["…"] + [""] * 5)
-    return ["worker", "answers", "reliability", "95 % interval", "slope", "position"], rows
-
-
-def _worst(summary: Any, answered: Any, limit: int) -> Any:
-    return answered[np.argsort(-np.nan_to_num(summary.reliability_high[answered]), kind="stable")][-limit:]
+    return summary_rows(result, limit, "reliability", ("slope", "position"))
 
 
 def show(result: Result) -> tuple[str, list[Table]]:

@@ -25,7 +25,7 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class PairCrowd:
+class ComparisonCrowd:
     """The answers of a simulated crowd and the parameters behind them.
 
     An honest worker answers left, right or tie with log-odds a, -a, tie, where a = (slope (score_left - score_right) +
@@ -59,7 +59,7 @@ def comparison_crowd(
     reversed: float = 0.0,
     constant: float = 0.0,
     seed: int | np.random.Generator = 0,
-) -> PairCrowd:
+) -> ComparisonCrowd:
     """Draw a crowd that compares pairs of items. The first pairs form a ring that connects all items.
 
     Args:
@@ -99,7 +99,7 @@ def comparison_crowd(
     edges = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     outcome = np.minimum((rng.random(len(task))[:, None] > edges).sum(axis=1), 2).astype(np.int8)
     i4 = np.int32
-    return PairCrowd(
+    return ComparisonCrowd(
         task.astype(i4), worker.astype(i4), left.astype(i4), right.astype(i4), outcome, score, slopes, pull, tie, kind
     )
 
@@ -112,7 +112,7 @@ class PlantedComparisons(Planted[Votes[Comparisons]]):
     PlantedComparisons(honest, reversed: Votes(200 comparisons, 40 tasks, 10 workers))
     """
 
-    def __init__(self, planted: PairCrowd) -> None:
+    def __init__(self, planted: ComparisonCrowd) -> None:
         tasks, workers = numbered("t", int(planted.task.max()) + 1), numbered("w", len(planted.kind))
         self.items = numbered("i", len(planted.score))
         votes = comparison_votes(

@@ -26,7 +26,7 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class NumberCrowd:
+class SimulatedNumbers:
     """The answers of a simulated crowd, sorted by task and worker, and the parameters behind them.
 
     An honest worker answers centre + slope * (truth - centre) + bias + noise of standard deviation `spread`, rounded to
@@ -65,7 +65,7 @@ def number_crowd(
     steps: Sequence[float] = (),
     limits: tuple[float, float] | None = None,
     seed: int | np.random.Generator = 0,
-) -> NumberCrowd:
+) -> SimulatedNumbers:
     """Draw a crowd that answers with numbers.
 
     Args:
@@ -107,7 +107,7 @@ def number_crowd(
     value = _on_scale(value, step[worker], limits)
     copies = draw_sources(kind, rng)
     value = copy_answers(task, worker, value, copies)
-    return NumberCrowd(
+    return SimulatedNumbers(
         task.astype(np.int32), worker.astype(np.int32), value, truth, centre, biases, slopes, spread, step, kind, copies
     )
 
@@ -125,7 +125,7 @@ class PlantedNumbers(Planted[Votes[Numbers]]):
     PlantedNumbers(constant, honest: Votes(100 numbers, 20 tasks, 10 workers))
     """
 
-    def __init__(self, planted: NumberCrowd) -> None:
+    def __init__(self, planted: SimulatedNumbers) -> None:
         tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
         super().__init__(
             number_votes(

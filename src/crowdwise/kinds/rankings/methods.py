@@ -17,8 +17,7 @@ from ...em.ascent import Point, climb
 from ..classes.methods.infer import Policy, refuse_strangers
 from .answers import Rankings, rows_of
 from .fitting import RankingAggregator, as_rankings
-from .maths import PlackettLuce as Objective
-from .maths import RankFit, RankRows, borda, copeland, kemeny_places, mallows
+from .maths import PlackettLuceObjective, RankFit, RankRows, borda, copeland, kemeny_places, mallows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +137,7 @@ class PlackettLuce(RankingAggregator):
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:
         """Fit the model."""
-        objective = Objective(rows, self.strength, self.spread)
+        objective = PlackettLuceObjective(rows, self.strength, self.spread)
         optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=self.max_iter, tol=self.tol,
                       callback=callback)  # fmt: skip
         score, heat = objective.parts(optimum.x)
@@ -162,7 +161,7 @@ def infer(result: Result, votes: Votes[Rankings], unknown_workers: Policy) -> Re
     heat = np.where(np.isfinite(heat), heat, np.nanmean(workers.temperature))
     method = PlackettLuce(level=float(result.params.get("level", 0.95)))
     rows, items = rows_of(votes)
-    objective = Objective(rows, float(result.params.get("strength", method.strength)), 0.0, heat)
+    objective = PlackettLuceObjective(rows, float(result.params.get("strength", method.strength)), 0.0, heat)
     optimum = climb(lambda x: Point(*objective(x)), objective.start(), max_iter=method.max_iter, tol=method.tol)
     score, _ = objective.parts(optimum.x)
     fit = RankFit(score, objective.blocks(optimum.x), heat, trace=optimum.trace, n_iter=optimum.n_iter)

@@ -18,6 +18,7 @@ from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
 from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
+from ...workers.tables import summary_rows
 from ..comparisons.maths.leaderboard import concordance
 from .answers import Groups, Rankings, parse, rows_of
 from .estimate import RankingEstimate
@@ -228,24 +229,7 @@ def sentences(votes: Votes[Rankings], result: Result) -> list[str]:
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
     """Header and rows of the best and the worst workers, by the ends of the intervals of their agreement."""
-    summary: Any = result.worker_summary
-    answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(summary.agreement))
-    best = answered[np.argsort(-np.nan_to_num(summary.agreement_low[answered]), kind="stable")]
-    worst = answered[np.argsort(-np.nan_to_num(summary.agreement_high[answered]), kind="stable")][-limit:]
-    selected = best if len(best) <= 2 * limit else np.concatenate([best[:limit], worst])
-    rows = [
-        [
-            str(name),
-            f"{result.labels_per_worker[w]:,}",
-            f"{summary.agreement[w]:.3f}",
-            f"{summary.agreement_low[w]:.3f} – {summary.agreement_high[w]:.3f}",
-            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (summary.temperature, summary.dispersion)),
-        ]
-        for name, w in zip(result.workers.gather(selected).to_list(), selected.tolist(), strict=True)
-    ]
-    if len(selected) < len(best):
-        rows.insert(limit, ["…"] + [""] * 5)
-    return ["worker", "rankings", "agreement", "95 % interval", "temperature", "dispersion"], rows
+    return summary_rows(result, limit, "agreement", ("temperature", "dispersion"), "rankings")
 
 
 def list_tables(result: Result, lists: int = LISTS, top: int = TOP) -> list[Table]:

@@ -160,7 +160,7 @@ CLIP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FreeLogits:
+class LogitFit:
     """belief[item, cluster], the workers' coins, and the objective at each step."""
 
     belief: F8
@@ -172,7 +172,7 @@ class FreeLogits:
 
 def free_logits(
     pairs: Pairs, start: I8, k: int, *, spread: float, decay: float, strength: float, max_iter: int, seed: int
-) -> FreeLogits:
+) -> LogitFit:
     """Fit by L-BFGS from cluster[item].
 
     Args:
@@ -193,17 +193,17 @@ def free_logits(
     theta[np.arange(n), start] += 1.0
     coin = np.full((2, m), np.log(0.7 / 0.3))
     common = np.full(2, np.log(0.7 / 0.3))
-    problem = _Problem(pairs, k, spread, decay, strength)
+    problem = _LogitLoss(pairs, k, spread, decay, strength)
     trace: list[float] = []
     optimum = minimize(
         problem.value, np.concatenate([theta.ravel(), coin.ravel(), common]), jac=True, method="L-BFGS-B",
         callback=lambda x: trace.append(-problem.value(x)[0]), options={"maxiter": max_iter, "maxfun": 3 * max_iter},
     )  # fmt: skip
     theta, hit, rejection, _ = problem.parts(optimum.x)
-    return FreeLogits(_softmax(theta), Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
+    return LogitFit(_softmax(theta), Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
 
 
-class _Problem:
+class _LogitLoss:
     """The loss and its gradient."""
 
     def __init__(self, pairs: Pairs, k: int, spread: float, decay: float, strength: float) -> None:
@@ -352,7 +352,7 @@ BLOCKS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class MeanField:
+class MeanFieldFit:
     """belief[item, cluster], the shares of the clusters, the workers' coins and the bound at each pass."""
 
     belief: F8
@@ -373,7 +373,7 @@ def mean_field(
     workers: bool = True,
     max_iter: int,
     tol: float,
-) -> MeanField:
+) -> MeanFieldFit:
     """Fit by mean field from cluster[item].
 
     Args:
@@ -408,8 +408,8 @@ def mean_field(
         coin, share = _steps(pairs, belief, strength, workers)
         trace.append(bound(pairs, belief, share, coin))
         if i and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-2])):
-            return MeanField(belief, share, coin, np.array(trace), i + 1, True)
-    return MeanField(belief, share, coin, np.array(trace), max_iter, k == 1 or max_iter == 0)
+            return MeanFieldFit(belief, share, coin, np.array(trace), i + 1, True)
+    return MeanFieldFit(belief, share, coin, np.array(trace), max_iter, k == 1 or max_iter == 0)
 
 
 def aligned(start: I8, gold: I8, k: int) -> I8:
