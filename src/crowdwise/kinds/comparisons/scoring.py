@@ -20,7 +20,7 @@ from ...evaluation.evaluate import ALL_GOLD, among
 from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
 from ...workers.tables import summary_rows
-from .answers import Comparisons, accepts, as_text, detect_columns, fill_columns, rows_of
+from .answers import SWAPPED, Comparisons, accepts, as_text, detect_columns, fill_columns, rows_of
 from .estimate import ComparisonEstimate
 from .fitting import outcomes
 from .maths.leaderboard import concordance
@@ -249,7 +249,7 @@ def describe(votes: Votes[Comparisons]) -> dict[str, Any]:
     answers, rows = votes.answers, rows_of(votes)
     decided = answers.outcome != TIE
     components = rows.component[rows.asked > 0]
-    outcome = np.where(answers.left <= answers.right, answers.outcome, np.array([1, 0, 2])[answers.outcome])
+    outcome = np.where(answers.left <= answers.right, answers.outcome, SWAPPED[answers.outcome])
     counts = np.zeros((votes.n_tasks, 3))
     np.add.at(counts, (votes.task, outcome), 1.0)
     n = counts.sum(axis=1)

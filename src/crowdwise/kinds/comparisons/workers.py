@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.item_answers import EVERYONE
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
@@ -26,7 +27,7 @@ from ...workers.distance_based import (
 from ...workers.flags import Flag, examples
 from ...workers.studied import number
 from ...workers.tables import interval_cells
-from .answers import EVERYONE, Comparisons, rows_of
+from .answers import Comparisons, rows_of
 from .maths.leaderboard import ReliabilityPosterior, reliability
 from .maths.models import TIE, PairRows
 from .methods import CrowdBT
