@@ -18,6 +18,7 @@ import polars as pl
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.side_tables import column_by
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
@@ -232,11 +233,8 @@ def _is_missing(value: Any) -> bool:
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Return the column called spans or entities, or None."""
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    for name in NAMES.split():
-        if name in columns:
-            return {"spans": columns[name]}
-    return None
+    column = first_named(header, NAMES)
+    return None if column is None else {"spans": column}
 
 
 def explain_detection(answers: pl.Series) -> str:
