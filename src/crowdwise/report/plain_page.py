@@ -10,7 +10,7 @@ from ..evaluation.scores import Table
 from ..evaluation.statement import outlook
 from ..workers.flags import agreement_table, flag_table
 from ..workers.studied import Studied, study
-from .page import agreement_section, fragment
+from .page import agreement_section, fragment, table_section
 from .sheet import Section, Sheet
 from .text import count, shown
 from .workers import notes as flag_notes
@@ -36,7 +36,7 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
         Section("data", "Data", "Data", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
         agreement_section(study_.agreement, _AGREEMENT),
         Section("workers", "Workers", "Workers", _workers(study_)),
-        Section("tasks", "Tasks", "Tasks", fragment("tables.html.j2", tables=[_tasks(result)])),
+        table_section("tasks", "Tasks", "Tasks", _tasks(result)),
     ]
     tables = [
         ("labels.csv", "every task", result.to_table()),

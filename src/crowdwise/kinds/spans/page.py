@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.evaluate import evaluate
-from ...evaluation.scores import Table
-from ...report.page import fragment
+from ...report.page import fragment, truth_section
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import percent, shown
@@ -134,19 +133,7 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
 
 def span_page(votes: Votes[Spans], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
     """Return the standard sections, the texts with their spans and, if the truth is given, the scores."""
-    sheet = plain_page(votes, result)
     tasks, has_texts = marked_texts(votes, result)
-    texts = Section(
-        "texts", "Texts", "Spans in their texts", fragment("spans/texts.html.j2", tasks=tasks, known=has_texts)
-    )
-    sections = [*sheet.sections[:1], texts, *sheet.sections[1:]]
-    if truth is not None:
-        sections.append(Section("truth", "Truth", "Against the truth", _scores(result, truth, blind)))
-    return replace(sheet, sections=sections)
-
-
-def _scores(result: Result, truth: Any, blind: Result | None) -> Any:
-    """Return a table with the scores of the fit without gold."""
-    scores = evaluate(result if blind is None else blind, truth, resamples=200)
-    title = f"Scores over {scores.n:,} tasks"
-    return fragment("tables.html.j2", tables=[Table(title, ["", "value", "95 % interval"], scores.rows())])
+    body = fragment("spans/texts.html.j2", tasks=tasks, known=has_texts)
+    sheet = plain_page(votes, result).insert(1, Section("texts", "Texts", "Spans in their texts", body))
+    return sheet if truth is None else sheet.append(truth_section(evaluate(blind or result, truth, resamples=200)))
