@@ -14,7 +14,7 @@ from .page import agreement_section, fragment, table_section
 from .sheet import Section, Sheet
 from .text import count, shown
 from .workers import notes as flag_notes
-from .workers import whom_to_talk_to
+from .workers import workers_to_contact
 
 # Shown at most: workers at each end of the list, and tasks.
 ENDS, TASKS = 100, 200
@@ -26,7 +26,7 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
     study_: Studied = study(votes, result)
     flagged = [flag for flag in study_.flags if flag.name != "unknown"]
     contacts = {
-        "talk": whom_to_talk_to(flagged, study_.meanings),
+        "talk": workers_to_contact(flagged, study_.meanings),
         "n_talk": len({str(flag.worker) for flag in flagged}),
     }
     closing = f"{outlook(result)}. {study_.closing()}"
