@@ -11,8 +11,8 @@ from ..workers.flags import Coefficient, Flag, false_alarms_in_words
 from ..workers.studied import Studied
 from .text import first_few, number, shown, span, strength
 
-# Shown at most: rows of the table of workers.
-SHOWN = 400
+# Shown at most: rows of the table of workers, and workers to contact.
+SHOWN, CONTACTS = 400, 6
 
 
 @dataclass(frozen=True)
@@ -84,17 +84,15 @@ def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labe
         f" ({where})." if where else "."
     )
     if word == "low":
-        text += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
+        text += f" Single {answers} are unreliable, which says nothing about the aggregated {answers}."
     return [text]
 
 
-def workers_to_contact(
-    flags: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6
-) -> list[tuple[str, str, str]]:
-    """Return one line per worker with the most serious flag."""
+def workers_to_contact(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return worker, meaning and evidence of the most serious flag of each of the first flagged workers."""
     contacts: dict[str, tuple[str, str, str]] = {}
     for flag in flags:
         contacts.setdefault(
             str(flag.worker), (shown(flag.worker), meanings.get(flag.name, flag.name), shown(flag.evidence, 300))
         )
-    return list(contacts.values())[:at_most]
+    return list(contacts.values())[:CONTACTS]
