@@ -16,7 +16,7 @@ SHOWN, CONTACTS = 400, 6
 
 
 @dataclass(frozen=True)
-class Note:
+class FlagRow:
     """A flag for display; `kind` is its name, one of a fixed list."""
 
     worker: str
@@ -29,10 +29,10 @@ class Note:
     tasks: str
 
 
-def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[Note]:
+def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[FlagRow]:
     """Return all flags but `unknown` in their order; `meanings` are the flags in words."""
     return [
-        Note(
+        FlagRow(
             worker=shown(flag.worker),
             kind=flag.name if flag.name in meanings else "other",
             meaning=meanings.get(flag.name, ""),

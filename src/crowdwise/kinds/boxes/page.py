@@ -35,7 +35,7 @@ CANVAS_WIDTH = 340.0
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class DrawnShape:
     """A closed polygon points[point, x y] in image coordinates; `kind` is "drawn" or "fused"."""
 
     points: F8
@@ -52,10 +52,10 @@ class Background:
     url: str = ""
 
 
-def rectangle(box: Sequence[float], kind: str, label: str = "") -> Shape:
+def rectangle(box: Sequence[float], kind: str, label: str = "") -> DrawnShape:
     """Return a box as a shape."""
     x1, y1, x2, y2 = box
-    return Shape(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]), kind, label)
+    return DrawnShape(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]), kind, label)
 
 
 def read_backgrounds(about: SideTable, tasks: pl.Series) -> dict[int, Background]:
@@ -91,7 +91,7 @@ def origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else ""
 
 
-def canvas(shapes: Sequence[Shape], background: Background, label: str) -> Markup:
+def canvas(shapes: Sequence[DrawnShape], background: Background, label: str) -> Markup:
     """Draw one image with its shapes."""
     x0, y0, x1, y1 = _frame(shapes, background)
     scale = CANVAS_WIDTH / (x1 - x0)
@@ -113,7 +113,7 @@ def canvas(shapes: Sequence[Shape], background: Background, label: str) -> Marku
     return svg.drawing(CANVAS_WIDTH, tall, body, "canvas", label)
 
 
-def _frame(shapes: Sequence[Shape], background: Background) -> tuple[float, float, float, float]:
+def _frame(shapes: Sequence[DrawnShape], background: Background) -> tuple[float, float, float, float]:
     """Return the visible area: the whole image if its size is known, otherwise all shapes with a margin."""
     if background.width is not None and background.height is not None:
         return 0.0, 0.0, background.width, background.height
@@ -143,7 +143,7 @@ def box_page(votes: Votes[Boxes], result: Result, *, truth: Any = None, blind: R
 
 
 def page_with_images(
-    votes: Votes[Any], result: Result, tasks: npt.NDArray[np.int64], draw: Callable[[int], tuple[list[Shape], str]]
+    votes: Votes[Any], result: Result, tasks: npt.NDArray[np.int64], draw: Callable[[int], tuple[list[DrawnShape], str]]
 ) -> Sheet:
     """Return the standard sections with the images of these tasks before the last one; draw(task) returns the shapes
     on an image, and its caption.
@@ -169,7 +169,7 @@ def _most_disputed(votes: Votes[Boxes], result: Result) -> npt.NDArray[np.int64]
     return np.argsort(-mean, kind="stable")
 
 
-def _drawn_boxes(votes: Votes[Boxes], estimate: BoxEstimate, task: int) -> tuple[list[Shape], str]:
+def _drawn_boxes(votes: Votes[Boxes], estimate: BoxEstimate, task: int) -> tuple[list[DrawnShape], str]:
     """Return all boxes that were drawn on an image, its estimated boxes, and a caption."""
     first, after = votes.task_offsets[task], votes.task_offsets[task + 1]
     rows = slice(votes.answers.start[first], votes.answers.start[after])

@@ -12,7 +12,7 @@ from ...core.votes import Votes
 from ...evaluation.evaluate import evaluate
 from ...report.page import truth_section
 from ...report.sheet import Sheet
-from ..boxes.page import Shape, page_with_images
+from ..boxes.page import DrawnShape, page_with_images
 from .answers import Outlines
 from .estimate import OutlineEstimate
 
@@ -26,9 +26,9 @@ def outline_page(votes: Votes[Outlines], result: Result, *, truth: Any = None, b
     return sheet if truth is None else sheet.append(truth_section(evaluate(blind or result, truth, resamples=1)))
 
 
-def _drawn_outlines(votes: Votes[Outlines], estimate: OutlineEstimate, task: int) -> tuple[list[Shape], str]:
+def _drawn_outlines(votes: Votes[Outlines], estimate: OutlineEstimate, task: int) -> tuple[list[DrawnShape], str]:
     """Return all outlines that were drawn on an image, its estimated outlines, and a caption."""
     first, after = int(votes.task_offsets[task]), int(votes.task_offsets[task + 1])
-    drawn = [Shape(points, "drawn") for row in range(first, after) for points in votes.answers.of_row(row)]
-    fused = [Shape(points, "fused") for points in estimate.answers.of_row(task)]
+    drawn = [DrawnShape(points, "drawn") for row in range(first, after) for points in votes.answers.of_row(row)]
+    fused = [DrawnShape(points, "fused") for points in estimate.answers.of_row(task)]
     return [*drawn, *fused], f"{after - first} answers, mean IoU {estimate.agreement[task]:.2f}"

@@ -23,7 +23,7 @@ from ...core.side_tables import column_by
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
 from ...stats.ragged import starts
-from .maths import FARTHEST, I8, SpanRows, Units, f1_distance, has_overlapping_tags, span_rows
+from .maths import FARTHEST, I8, SpanRows, TextUnits, f1_distance, has_overlapping_tags, span_rows
 
 # The tag of spans without a tag.
 NO_TAG = ""
@@ -314,7 +314,7 @@ def texts_of(votes: Votes[Any]) -> list[str | None]:
     return [None] * votes.n_tasks if column is None else [None if x is None else str(x) for x in column.to_list()]
 
 
-def word_units(votes: Votes[Any]) -> tuple[Units, npt.NDArray[np.bool_]]:
+def word_units(votes: Votes[Any]) -> tuple[TextUnits, npt.NDArray[np.bool_]]:
     """Return the words (or tokens, if only their number is known) of all texts, and which tasks have them."""
     tokens = column_by(votes.about_tasks, "tokens", votes.tasks)
     n_tokens = [None] * votes.n_tasks if tokens is None else tokens.cast(pl.Int64, strict=False).to_list()
@@ -327,7 +327,7 @@ def word_units(votes: Votes[Any]) -> tuple[Units, npt.NDArray[np.bool_]]:
         count[i] = len(units)
         ends += units
     flat = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    return Units(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), has_units
+    return TextUnits(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), has_units
 
 
 def extents(votes: Votes[Any]) -> I8:
