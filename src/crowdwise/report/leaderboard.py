@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from . import svg
 from .page import fragment
-from .text import count, shown
+from .text import first_few, shown
 
 # Shown at most: rows of a leaderboard, and leaderboards.
 ROWS, BOARDS = 100, 12
@@ -83,10 +83,9 @@ def apart(board: pl.DataFrame) -> str:
     if len(board) < 2 or not bool(has_error.any()):
         return ""
     if len(first) == 1:
-        return f"{shown(board['item'][0])} is surely ahead of all others."
-    names = ", ".join(shown(name, 40) for name in first["item"].head(5).to_list())
-    names += f" and {count(len(first) - 5, 'more', 'more')}" if len(first) > 5 else ""
-    return f"These {len(first):,} cannot be told apart at the top: {names}."
+        return f"{shown(board['item'][0])} is significantly ahead of all other items."
+    names = first_few([shown(name, 40) for name in first["item"].to_list()], 5)
+    return f"These {len(first):,} items cannot be distinguished at the top: {names}."
 
 
 def leaderboard(lines: list[str], boards_: list[Board]) -> Markup:

@@ -10,11 +10,11 @@ from ..evaluation.scores import Table
 from ..evaluation.statement import outlook
 from ..workers.flags import agreement_table, flag_table
 from ..workers.studied import Studied, study
-from .page import agreement_section, fragment
+from .page import agreement_section, fragment, table_section
 from .sheet import Section, Sheet
 from .text import count, shown
 from .workers import notes as flag_notes
-from .workers import whom_to_talk_to
+from .workers import workers_to_contact
 
 # Shown at most: workers at each end of the list, and tasks.
 ENDS, TASKS = 100, 200
@@ -26,7 +26,7 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
     study_: Studied = study(votes, result)
     flagged = [flag for flag in study_.flags if flag.name != "unknown"]
     contacts = {
-        "talk": whom_to_talk_to(flagged, study_.meanings),
+        "talk": workers_to_contact(flagged, study_.meanings),
         "n_talk": len({str(flag.worker) for flag in flagged}),
     }
     closing = f"{outlook(result)}. {study_.closing()}"
@@ -36,7 +36,7 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
         Section("data", "Data", "Data", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
         agreement_section(study_.agreement, _AGREEMENT),
         Section("workers", "Workers", "Workers", _workers(study_)),
-        Section("tasks", "Tasks", "Tasks", fragment("tables.html.j2", tables=[_tasks(result)])),
+        table_section("tasks", "Tasks", "Tasks", _tasks(result)),
     ]
     tables = [
         ("labels.csv", "every task", result.to_table()),

@@ -19,7 +19,7 @@ from ...report.page import agreement_section, fragment
 from ...report.sheet import Section, Sheet
 from ...report.text import count, percent, shown
 from ...report.workers import notes as flag_notes
-from ...report.workers import whom_to_talk_to
+from ...report.workers import workers_to_contact
 from ...workers.flags import agreement_table, flag_table
 from .answers import Comparisons
 from .estimate import ComparisonEstimate
@@ -48,7 +48,7 @@ def comparison_page(
     assert isinstance(estimate, ComparisonEstimate)
     board = estimate.leaderboard().filter(pl.col("n_asked") > 0)
     serious = [flag for flag in study.flags if flag.name != "unknown"]
-    talk = {"talk": whom_to_talk_to(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
+    talk = {"talk": workers_to_contact(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
     lines = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
     closing = " ".join(lines) + f" {study.closing()}"
     workers = fragment("flags.html.j2", notes=flag_notes(study.flags, study.meanings))

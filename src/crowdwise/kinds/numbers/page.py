@@ -19,7 +19,7 @@ from ...report.page import agreement_section, fragment
 from ...report.sheet import Section, Sheet
 from ...report.svg import NOTHING, Frame, drawing, room, short
 from ...report.text import count, number, percent, shown
-from ...report.workers import agreement_in_words, flags_by_worker, most_telling, whom_to_talk_to
+from ...report.workers import agreement_in_words, flags_by_worker, workers_to_contact, workers_to_show
 from ...report.workers import notes as flag_notes
 from ...workers.flags import agreement_table, flag_table
 from ...workers.studied import amount, amounts, best_first, number_as_given
@@ -138,7 +138,7 @@ class NumberWorkerRow:
 def worker_rows(study: NumberStudy) -> list[NumberWorkerRow]:
     """Rows by decreasing correlation with the others; of too many workers, the flagged and the busiest."""
     flagged, units = flags_by_worker(study), study.units
-    table = best_first(most_telling(study, flagged), TRUST)
+    table = best_first(workers_to_show(study, flagged), TRUST)
     reach = _bias_limits(table)
     out = []
     for row in table.to_dicts():
@@ -372,7 +372,7 @@ def number_verdict(
             *_convergence(result),
         ],
         steps=_verdict_steps(again, n_talk, unknown),
-        talk=whom_to_talk_to(serious, study.meanings),
+        talk=workers_to_contact(serious, study.meanings),
     )
 
 

@@ -19,7 +19,7 @@ from ...report.page import agreement_section, fragment
 from ...report.sheet import Section, Sheet
 from ...report.text import count, shown
 from ...report.workers import notes as flag_notes
-from ...report.workers import whom_to_talk_to
+from ...report.workers import workers_to_contact
 from ...workers.flags import agreement_table, flag_table
 from .answers import Rankings
 from .estimate import RankingEstimate
@@ -45,7 +45,7 @@ def ranking_page(votes: Votes[Rankings], result: Result, *, truth: Any = None, b
     assert isinstance(estimate, RankingEstimate)
     board = estimate.board(result.tasks)
     serious = [flag for flag in study.flags if flag.name != "unknown"]
-    talk = {"talk": whom_to_talk_to(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
+    talk = {"talk": workers_to_contact(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
     lines = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
     workers = fragment("flags.html.j2", notes=flag_notes(study.flags, study.meanings))
     workers += fragment("tables.html.j2", tables=[_fit(table) for table in study.worker_tables(ENDS)])

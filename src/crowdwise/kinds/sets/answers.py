@@ -17,7 +17,7 @@ from ...core.answers import Answers, Coder
 from ...core.errors import DataError, ParameterError
 from ...core.intake.coding import encode
 from ...core.intake.column import code_text
-from ...core.intake.columns import pick
+from ...core.intake.columns import by_plain_name, first_named, pick
 from ...core.intake.frames import to_polars
 from ...core.vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary, widened
 from ...core.votes import Votes, frozen
@@ -361,11 +361,11 @@ class SetCoder(Coder):
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Return the columns of label sets and of offered classes in a header, or None."""
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    for name in NAMES.split():
-        if name in columns:
-            return {"labels": columns[name]} | ({"offered": columns["offered"]} if "offered" in columns else {})
-    return None
+    column = first_named(header, NAMES)
+    if column is None:
+        return None
+    columns = by_plain_name(header)
+    return {"labels": column} | ({"offered": columns["offered"]} if "offered" in columns else {})
 
 
 def explain_detection(answers: pl.Series) -> str:

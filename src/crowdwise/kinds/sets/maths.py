@@ -164,7 +164,7 @@ class Pseudo:
 
 
 @dataclass(frozen=True)
-class Rates:
+class SetRates:
     """Rates: hits and alarms [worker, class], rate[class]."""
 
     hits: F8
@@ -206,21 +206,21 @@ class SetModel:
         mass = posterior.sum(axis=0) if self.all_offered else np.where(self.is_offered, posterior, 0.0).sum(axis=0)
         return Counts(parts[0], parts[1], parts[2], parts[3], mass, self.is_offered.sum(axis=0).astype(np.float64))
 
-    def rates(self, counts: Counts, pseudo: Pseudo) -> Rates:
+    def rates(self, counts: Counts, pseudo: Pseudo) -> SetRates:
         """Run the M-step: the mode of the posterior density."""
         hits = (counts.named_true + pseudo.true_yes) / np.maximum(counts.true + pseudo.true_yes + pseudo.true_no, EDGE)
         alarms = (counts.named_false + pseudo.false_yes) / np.maximum(
             counts.false + pseudo.false_yes + pseudo.false_no, EDGE
         )
         rate = (counts.mass + pseudo.rate) / np.maximum(counts.n_offered + 2 * pseudo.rate, EDGE)
-        return Rates(*(np.clip(value, EDGE, 1 - EDGE) for value in (hits, alarms, rate)))
+        return SetRates(*(np.clip(value, EDGE, 1 - EDGE) for value in (hits, alarms, rate)))
 
-    def full(self, rates: Rates) -> tuple[F8, F8]:
+    def full(self, rates: SetRates) -> tuple[F8, F8]:
         """Return hits and alarms [worker, class], expanded if they are tied."""
         shape = (self.rows.n_workers, self.rows.n_classes)
         return np.broadcast_to(rates.hits, shape), np.broadcast_to(rates.alarms, shape)
 
-    def posterior(self, rates: Rates, pseudo: Pseudo) -> tuple[F8, float]:
+    def posterior(self, rates: SetRates, pseudo: Pseudo) -> tuple[F8, float]:
         """Run the E-step; also return the log posterior density of the rates."""
         hits, alarms = self.full(rates)
         odds = self.rows.log_odds(hits, alarms)

@@ -125,7 +125,7 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class TextUnits:
     """Units of texts: those of task t are offsets[t] .. offsets[t + 1] of start and end (exclusive), in text order."""
 
     offsets: I8
@@ -166,7 +166,7 @@ class Cells:
         return np.asarray(self.label % 2 == 1)
 
 
-def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Units:
+def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> TextUnits:
     """Cut each task at all ends of its spans, from 0 to its extent, so that no span ends inside a unit."""
     span_task = task[rows.row]
     keys = np.concatenate([span_task * FARTHEST + rows.start, span_task * FARTHEST + rows.end])
@@ -175,20 +175,20 @@ def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Un
     task_of_key, place = keys // FARTHEST, keys % FARTHEST
     same = np.diff(task_of_key) == 0
     count = np.bincount(task_of_key[:-1][same], minlength=n_tasks)
-    return Units(starts(count), place[:-1][same], place[1:][same])
+    return TextUnits(starts(count), place[:-1][same], place[1:][same])
 
 
-def select_units(a: Units, b: Units, take_b: npt.NDArray[np.bool_]) -> Units:
+def select_units(a: TextUnits, b: TextUnits, take_b: npt.NDArray[np.bool_]) -> TextUnits:
     """Return the units of `b` for the tasks in the mask, and of `a` for the others."""
     n_a, n_b = np.diff(a.offsets), np.diff(b.offsets)
     count = np.where(take_b, n_b, n_a)
     first = np.where(take_b, len(a) + b.offsets[:-1], a.offsets[:-1])
     pick = ranges(first, count)
     ends = [np.concatenate([x, y])[pick] for x, y in ((a.start, b.start), (a.end, b.end))]
-    return Units(starts(count), ends[0], ends[1])
+    return TextUnits(starts(count), ends[0], ends[1])
 
 
-def covered_units(rows: SpanRows, task: I8, units: Units) -> tuple[I8, I8]:
+def covered_units(rows: SpanRows, task: I8, units: TextUnits) -> tuple[I8, I8]:
     """Return the first unit of each span and the one after its last.
 
     A span covers the units whose middle lies in it or, if there are none, the unit in which it begins.
@@ -211,7 +211,7 @@ def covered_units(rows: SpanRows, task: I8, units: Units) -> tuple[I8, I8]:
     return first, last
 
 
-def cells(rows: SpanRows, task: I8, units: Units) -> Cells:
+def cells(rows: SpanRows, task: I8, units: TextUnits) -> Cells:
     """Return the label that each row gives to each unit of its task; of two spans in a unit the later one counts."""
     count = np.diff(units.offsets)[task]
     offsets = starts(count)
@@ -243,7 +243,7 @@ def cells(rows: SpanRows, task: I8, units: Units) -> Cells:
 class ChainData:
     """Tasks as chains of units, with the labels of the rows, sorted by task. gold[unit] is a state or -1."""
 
-    units: Units
+    units: TextUnits
     cells: Cells
     row_offsets: I8
     worker: I4
@@ -346,7 +346,7 @@ def fit(
     return q, counts, first, steps, np.array(trace), converged
 
 
-def viterbi(units: Units, score: F8, start: F8, move: F8, n_tags: int) -> I8:
+def viterbi(units: TextUnits, score: F8, start: F8, move: F8, n_tags: int) -> I8:
     """Return the most probable path of possible transitions; start and move are logarithms."""
     from .kernels import best_path
 
@@ -458,7 +458,7 @@ def splits(cells: Cells, weight: F8, n_units: int) -> F8:
     return np.asarray(np.divide(begun, marked, out=np.zeros(n_units), where=marked > 0))
 
 
-def f1_terms(cells: Cells, weight: F8, units: Units, n_tags: int, gold: I8 | None = None) -> tuple[F8, F8, F8]:
+def f1_terms(cells: Cells, weight: F8, units: TextUnits, n_tags: int, gold: I8 | None = None) -> tuple[F8, F8, F8]:
     """Return (agreed, marked, marked by others)[row]: lengths of text marked by both, by the row, and by the others.
 
     The others mark the units that more than half of their weight marks, with its most frequent tag. Where gold[unit] is
@@ -488,7 +488,7 @@ def voted_credit(total: F8) -> F8:
 
 
 def _cell_parts(
-    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: Units, gold: I8 | None
+    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: TextUnits, gold: I8 | None
 ) -> tuple[F8, F8, F8]:
     """Return the length of each cell that is marked by both, by its row, and by the others."""
     others = total[unit]  # cell, tag
@@ -531,7 +531,7 @@ def worker_f1(
     return np.asarray(np.clip((hit + pseudo * crowd) / np.maximum(size + pseudo, pseudo), 0.0, 1.0))
 
 
-def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, I8]:
+def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: TextUnits) -> tuple[I8, I8, I8]:
     """Return (first unit, unit after the last, tag) of the runs of one tag within a task, also cut at `breaks`."""
     if not len(tag):
         none = np.empty(0, dtype=np.int64)
@@ -569,7 +569,7 @@ MORE_THAN_ANYWHERE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class UnitPositions:
     """Positions of units: unit u reaches from points[first[u]] to points[last[u]].
 
     rarity[i] is 1 / (number of other texts that contain the piece after point i), 0 if there are none.
@@ -592,27 +592,27 @@ class Places:
         return np.asarray(total[self.last] - total[self.first])
 
 
-def places(units: Units) -> tuple[Places, Places]:
+def unit_positions(units: TextUnits) -> tuple[UnitPositions, UnitPositions]:
     """Return the positions counted from the beginnings of the texts, and from their ends."""
     has_units = np.diff(units.offsets) > 0
     extent = np.zeros(len(has_units), dtype=np.int64)
     extent[has_units] = units.end[units.offsets[1:][has_units] - 1]
     end = extent[units.task]
-    return _places(units.start, units.end), _places(end - units.end, end - units.start)
+    return _positions_from(units.start, units.end), _positions_from(end - units.end, end - units.start)
 
 
-def _places(start: I8, end: I8) -> Places:
+def _positions_from(start: I8, end: I8) -> UnitPositions:
     points = np.unique(np.concatenate([start, end]))
     first, last = np.searchsorted(points, start), np.searchsorted(points, end)
     n = max(len(points) - 1, 0)
     texts = np.cumsum(np.bincount(first, minlength=n + 1) - np.bincount(last, minlength=n + 1))[:-1]
     rarity = np.divide(1.0, texts - 1, out=np.zeros(n), where=texts > 1)
-    return Places(np.diff(points).astype(np.float64), first, last, rarity)
+    return UnitPositions(np.diff(points).astype(np.float64), first, last, rarity)
 
 
 def agreement_by_place(
-    cells: Cells, weight: F8, units: Units, n_tags: int, worker: npt.NDArray[np.int32], n_workers: int,
-    scored_rows: npt.NDArray[np.bool_], gold: I8, positions: tuple[Places, Places],
+    cells: Cells, weight: F8, units: TextUnits, n_tags: int, worker: npt.NDArray[np.int32], n_workers: int,
+    scored_rows: npt.NDArray[np.bool_], gold: I8, positions: tuple[UnitPositions, UnitPositions],
 ) -> F8:  # fmt: skip
     """Return the agreement of each worker that is explained by position.
 

@@ -13,7 +13,7 @@ from ....active.plan import plan_classes
 from ....core.result import Result
 from ....report import svg
 from ....report.text import shown
-from ....report.workers import Note
+from ....report.workers import FlagRow
 from ....report.workers import notes as flag_notes
 from ....stats.agreement import Level
 from ....workers.flags import Coefficient, agreement_table, flag_table
@@ -45,8 +45,8 @@ class ClassView:
     rows: list[worker_tables.WorkerRow]
     n_workers: int
     has: dict[str, bool]
-    notes: list[Note]
-    coaching: list[Note]
+    notes: list[FlagRow]
+    coaching: list[FlagRow]
     matrices: list[worker_tables.Matrix]
     pairs: PairMap
     contested: list[task_tables.Contested]
