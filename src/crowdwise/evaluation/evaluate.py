@@ -119,7 +119,7 @@ class ScoredTasks:
 
     estimate: npt.NDArray[np.int64]
     truth: npt.NDArray[np.int64]
-    left_out: dict[str, int]
+    left_out: dict[str, Any]
 
     def __len__(self) -> int:
         return len(self.truth)

@@ -45,6 +45,19 @@ def draw_workers(n_tasks: int, n_workers: int, per_task: int, rng: np.random.Gen
     return np.sort(rng.permuted(everyone, axis=1)[:, :per_task], axis=1)
 
 
+def draw_rows(n_tasks: int, n_workers: int, per_task: int, rng: np.random.Generator) -> tuple[I8, I8]:
+    """Draw different random workers of each task; return task and worker of each row, sorted by both."""
+    return np.repeat(np.arange(n_tasks), per_task), draw_workers(n_tasks, n_workers, per_task, rng).ravel()
+
+
+def draw_pairs(n_items: int, n_pairs: int, rng: np.random.Generator) -> tuple[I8, I8]:
+    """Draw pairs of different items. The first pairs form a ring that connects all items."""
+    ring, n_more = rng.permutation(n_items), max(n_pairs - n_items, 0)
+    one = np.concatenate([ring, rng.integers(0, n_items, n_more)])[:n_pairs]
+    two = np.concatenate([np.roll(ring, 1), (one[n_items:] + rng.integers(1, n_items, n_more)) % n_items])[:n_pairs]
+    return one, two
+
+
 def draw_sources(kind: Sequence[str], rng: np.random.Generator, distinct: bool = True) -> I4:
     """Draw the honest worker that each copier copies; -1 for all other workers.
 
