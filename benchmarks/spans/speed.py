@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from crowdwise.kinds.spans.maths import Cells, ChainData, Units, allowed, e_step
+from crowdwise.kinds.spans.maths import Cells, ChainData, TextUnits, allowed, e_step
 
 TOKENS, LENGTH, WORKERS, TAGS, READERS = 1_000_000, 25, 50, 9, 3
 
@@ -16,7 +16,7 @@ def data(tokens: int = TOKENS, seed: int = 0) -> ChainData:
     rng = np.random.default_rng(seed)
     n = tokens // LENGTH
     offsets = np.arange(n + 1) * LENGTH
-    units = Units(offsets, np.arange(n * LENGTH), np.arange(n * LENGTH) + 1)
+    units = TextUnits(offsets, np.arange(n * LENGTH), np.arange(n * LENGTH) + 1)
     row_task = np.repeat(np.arange(n), READERS)
     unit = (row_task[:, None] * LENGTH + np.arange(LENGTH)).ravel()
     label = np.where(rng.random(len(unit)) < 0.8, 0, rng.integers(1 + 2 * TAGS, size=len(unit))).astype(np.int32)

@@ -56,7 +56,7 @@ def test_bad_sets_in_one_line(crowd, crowdwise_cli, tmp_path):
         (("aggregate", crowd / "votes.csv", "--offered", menu), "which was not offered"),
         (("aggregate", crowd / "votes.csv", "--calibrate"), "label sets is calibrated on gold; fit with gold"),
         (("aggregate", crowd / "votes.csv", "-m", "binary_relevance", "-p", "by=mean"), "for classes"),
-        (("evaluate", crowd / "votes.csv", "--truth", crowd / "truth.csv"), "has two sets"),
+        (("evaluate", crowd / "votes.csv", "--truth", crowd / "truth.csv"), "occurs in two rows"),
     ):
         code, _, err = crowdwise_cli(*line)
         assert code == 2, line

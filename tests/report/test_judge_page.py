@@ -21,7 +21,7 @@ def test_judges_and_frontier_with_gold(crowd):
     assert 'id="judges"' in page
     assert 'id="frontier"' in page
     assert "4 judges count as" in page
-    assert "Who errs together" in page
+    assert "Correlated errors" in page
     assert "Stated confidence" in page
     assert "frontier.csv" in page
     assert PAYLOADS[0] not in page
@@ -43,10 +43,10 @@ def test_a_plain_crowd_has_no_such_section(plain_crowd):
 
 def test_a_run_without_one_truth_shows_how_people_divide(divided_page):
     assert 'id="disagreement"' in divided_page
-    assert "Raters who were left out are predicted" in divided_page
-    assert "Most divided" in divided_page
+    assert "The log-loss on held-out raters is" in divided_page
+    assert "Tasks with the most disagreement" in divided_page
     assert "groups_age.csv" in divided_page
-    assert "divide a group from the others" in divided_page
+    assert "a group differs from the others" in divided_page
     for payload in PAYLOADS[:3]:
         assert payload not in divided_page
 

@@ -182,7 +182,7 @@ def test_small_and_odd_crowds_have_a_page():
         [1, 1, 2], [1, 2, 1], [0, 1, 1], tasks=[1, 2, 3], workers=[1, 2, 3], classes=[0, 1, 2]
     )
     page = cw.report.render(two, cw.MajorityVote().fit(two))
-    assert "nobody" in page
+    assert "none" in page
     assert "nobody has labelled it" in page
     many = cw.simulate.scenario("one_coin", tasks=300, workers=8, classes=40, labels=5, seed=0).annotations
     assert len(cw.report.render(many, cw.DawidSkene(max_iter=5, tol=1.0).fit(many))) < 3_000_000
@@ -199,7 +199,7 @@ def test_a_result_of_training_adds_curves_and_the_classifier(plain_crowd):
     assert "Training: the classifier and the crowd" in page
     assert "epoch 3 of" in page
     assert f"features and votes on 0 of {votes.n_tasks}" in page
-    assert len(Page(page).tables["Where classifier and crowd differ"]) == 26
+    assert len(Page(page).tables["Largest differences between classifier and crowd"]) == 26
     assert "ending at 0.600" in page
     terms = history.with_columns(fit=pl.col("loss") - 0.1, penalty=pl.lit(0.1))
     assert ">penalty</title>" in cw.report.render(votes, trained, history=terms).replace("\n", "")

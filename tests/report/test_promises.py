@@ -20,16 +20,16 @@ def page(promise_page):
 
 def test_the_promise_and_what_voids_it(promise_page, promise_folder):
     told = json.loads((promise_folder[2] / "certificate.json").read_text())
-    assert f"{told['n_accepted']:,} of 1,200 tasks need no person" in promise_page
+    assert f"{told['n_accepted']:,} of 1,200 tasks need no human review" in promise_page
     assert told["promise"] in promise_page
     for reason in told["voids"]:
         assert reason in promise_page
-    assert f"{pl.read_csv(promise_folder[2] / 'ask.csv').height:,} tasks wait for a person" in promise_page
+    assert f"{pl.read_csv(promise_folder[2] / 'ask.csv').height:,} tasks need human review" in promise_page
 
 
 def test_the_queue_and_the_ladders(page, promise_folder):
     ask = pl.read_csv(promise_folder[2] / "ask.csv")
-    header, *rows = page.tables["For people first"]
+    header, *rows = page.tables["Review queue"]
     assert header == ["Task", "Verdict", "Confidence"]
     assert len(rows) == min(20, len(ask))
 
@@ -71,4 +71,4 @@ def test_a_ladder_of_nothing(promise_folder, tmp_path):
     none = cw.accept(result, gold=gold, error=0.05)
     none.certificate.save(tmp_path / "certificate.json")
     page = cw.report.render(votes, result, folder=tmp_path)
-    assert "No task can be accepted without a person" in page
+    assert "No task can be accepted without human review" in page

@@ -67,3 +67,26 @@ class Coder(ABC):
     def notes(self, answers: Answers) -> tuple[str, ...]:  # noqa: ARG002
         """Return notes for the user about the answers that were used."""
         return ()
+
+
+class TextColumnCoder(Coder):
+    """Coder of one column of texts. Blank cells are missing answers."""
+
+    def __init__(self, texts: pl.Series) -> None:
+        self.texts = texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def null(self) -> Mask | None:  # type: ignore[override]
+        """Rows without an answer; None if there are none."""
+        is_blank = (self.texts.str.strip_chars() == "").fill_null(True).to_numpy()
+        return is_blank if is_blank.any() else None
+
+    def leave_out(self, names: Sequence[str]) -> set[str]:
+        """Treat these texts as missing answers and return those that occurred."""
+        texts = self.texts.str.strip_chars()
+        is_missing = texts.is_in(list(names)).fill_null(False)
+        self.texts = self.texts.set(is_missing, None)
+        return set(texts.filter(is_missing).unique().to_list())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -115,12 +115,10 @@ def compare_distance_based(
     for row in rows:
         others = [float(d.mean()) for pair, d in distances.items() if row["method"] in pair]
         row["agreement"] = 1 - float(np.mean(others)) if others else None
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    table = table.select(*_ORDER, pl.exclude(*_ORDER, "reason"), pl.col("reason").cast(pl.String))
     mean = np.mean(list(distances.values()), axis=0) if distances else np.zeros(votes.n_tasks)
     tasks = pl.DataFrame({"task": votes.tasks, "n_labels": votes.labels_per_task, "disagreement": mean})
     tasks = tasks.sort("disagreement", descending=True, maintain_order=True)
-    return DistanceComparison(table, tasks, results, n_gold_left_out=n_gold_left_out)
+    return DistanceComparison(method_table(rows), tasks, results, n_gold_left_out=n_gold_left_out)
 
 
 def fit_methods(
@@ -143,6 +141,21 @@ def fit_methods(
         if result is not None:
             results[name] = result
     return rows, results, n_gold_left_out
+
+
+def method_table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return the rows of the methods as a table: the common columns, the scores, and the reason."""
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return table.select(*_ORDER, pl.exclude(*_ORDER, "reason"), pl.col("reason").cast(pl.String))
+
+
+def held_out_folds(votes: Votes[Any], folds: int, seed: int) -> Iterator[tuple[Votes[Any], Votes[Any]]]:
+    """Yield the training votes and the held-out votes of each random fold; none if the votes are too few."""
+    if folds < 2 or len(votes) < 2 * folds:
+        return
+    fold = np.random.default_rng(seed).permutation(np.arange(len(votes)) % folds)
+    for k in range(folds):
+        yield votes.take(np.flatnonzero(fold != k)), votes.take(np.flatnonzero(fold == k))
 
 
 def _entry(
@@ -171,13 +184,9 @@ def _entry(
 
 def _held_out(method: Any, votes: Votes[Any], gold: Any, folds: int, seed: int) -> float | None:
     """Mean distance of held-out answers from estimates fitted to the other answers."""
-    if folds < 2 or len(votes) < 2 * folds:
-        return None
     distance, estimated_answers = votes.kind.hooks.distance, votes.kind.hooks.estimated_answers
-    fold = np.random.default_rng(seed).permutation(np.arange(len(votes)) % folds)
     total, n = 0.0, 0
-    for k in range(folds):
-        test, train = votes.take(np.flatnonzero(fold == k)), votes.take(np.flatnonzero(fold != k))
+    for train, test in held_out_folds(votes, folds, seed):
         is_answered = np.flatnonzero(train.labels_per_task[test.task] > 0)
         if not len(is_answered):
             continue

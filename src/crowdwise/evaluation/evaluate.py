@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core import kind as kinds
-from ..core.errors import ParameterError
+from ..core.errors import DataError, ParameterError
 from ..core.intake.frames import to_polars
 from ..core.kind import Kind, KindHooks
 from ..core.result import Result
@@ -95,3 +96,52 @@ def among(tasks: pl.Series, fit_gold: pl.Series | None) -> npt.NDArray[np.bool_]
     if fit_gold is None:
         return np.zeros(len(tasks), dtype=bool)
     return lookup(fit_gold.unique().sort(), tasks.cast(pl.String))[1]
+
+
+# ----------------------------------------------------------------
+# What the scores of all kinds do first: find the tasks that can be scored, and check tables of estimates.
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredTasks:
+    """The tasks that have an estimate and a known truth and were not gold in the fit.
+
+    Args:
+        estimate: Position of each scored task among the estimates.
+        truth: Position of each scored task in the truth.
+        left_out: The numbers of tasks of the truth that are not scored, as arguments of `Scores`.
+    """
+
+    estimate: npt.NDArray[np.int64]
+    truth: npt.NDArray[np.int64]
+    left_out: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+def scored_tasks(tasks: pl.Series, truth_tasks: pl.Series, fit_gold: pl.Series | None, answer: str) -> ScoredTasks:
+    """Return the tasks of the truth that can be scored; messages call an estimate `answer`.
+
+    Raises:
+        DataError: If there are none.
+    """
+    position, has_estimate = lookup(tasks, truth_tasks)
+    if not has_estimate.any():
+        raise DataError(f"none of the tasks in the truth has {answer} here; do the task ids match?")
+    is_gold = has_estimate & among(truth_tasks, fit_gold)
+    scored = np.flatnonzero(has_estimate & ~is_gold)
+    if not len(scored):
+        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
+    left_out = {"truths_without_labels": int((~has_estimate).sum()), "n_gold_left_out": int(is_gold.sum())}
+    return ScoredTasks(position[scored].astype(np.int64), scored, left_out)
+
+
+def check_estimates(table: pl.DataFrame, column: str) -> None:
+    """Raise DataError unless a table of estimates has the columns task and `column`, and each task once."""
+    for name in ("task", column):
+        if name not in table.columns:
+            raise DataError(f"the table has no column {name!r}; it has {', '.join(table.columns)}")
+    if table["task"].is_duplicated().any():
+        task = table["task"].filter(table["task"].is_duplicated())[0]
+        raise DataError(f"task {task!r} occurs in two rows; keep one of them")

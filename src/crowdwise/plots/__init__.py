@@ -5,15 +5,18 @@ Each plot draws into the given Axes, or into new ones, and returns them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..core.errors import DataError, MissingDependencyError, ParameterError
 from ..core.result import Result
 
+F8 = npt.NDArray[np.float64]
 # Default number of workers and tasks in a plot.
 WORKERS, TASKS = 30, 20
 
@@ -41,19 +44,12 @@ class Plots:
             The Axes.
         """
         result = self.result
-        if limit < 1:
-            raise ParameterError(f"limit must be 1 or more, got {limit}")
-        answered = np.flatnonzero(result.labels_per_worker > 0)
-        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
-        order = selected[np.argsort(result.skill[selected], kind="stable")]
-        ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
-        place = np.arange(len(order))
-        ax.hlines(place, result.skill_low[order], result.skill_high[order], lw=4, alpha=0.35)
-        ax.plot(result.skill[order], place, "o", ms=5)
-        ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
+        order, n = busiest_workers(result, limit, result.skill)
+        names = result.workers.gather(order).to_list()
+        ax = draw_intervals(ax, names, result.skill[order], result.skill_low[order], result.skill_high[order])
         ax.set_xlim(0, 1)
         ax.set_xlabel("skill")
-        ax.set_title(f"Workers by skill, 95 % interval ({len(order)} of {len(answered)})")
+        ax.set_title(f"Workers by skill, 95 % interval ({len(order)} of {n})")
         return ax
 
     def confusion(self, worker: Any, ax: Any = None) -> Any:
@@ -99,19 +95,14 @@ class Plots:
         from ..core.truth import truth_table
         from ..core.vocabulary import lookup, spelt_like
         from ..evaluation.calibration import bins
-        from ..evaluation.evaluate import ALL_GOLD
+        from ..evaluation.evaluate import gold_tasks, scored_tasks
 
         result, table = self.result, truth_table(truth)
-        at, is_known = lookup(result.tasks, table["task"])
-        if not is_known.any():
-            raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
-        if result.gold is not None:
-            is_known &= ~result.gold[at]
-            if not is_known.any():
-                raise DataError(ALL_GOLD.format(n=len(table)))
-        true, is_class = (v[is_known] for v in lookup(result.classes, spelt_like(table["label"], result.classes)))
+        scored = scored_tasks(result.tasks, table["task"], gold_tasks(result), "a label")
+        true, is_class = (v[scored.truth] for v in lookup(result.classes, spelt_like(table["label"], result.classes)))
         # A true class that is not among the classes of the result cannot be the label.
-        bins_ = bins(result.confidence[at[is_known]], (result.labels[at[is_known]] == true) & is_class)
+        right = (result.labels[scored.estimate] == true) & is_class
+        bins_ = bins(result.confidence[scored.estimate], right)
         ax = axes(ax, (5.0, 4.5))
         x, y = np.array([b.confidence for b in bins_]), np.array([b.accuracy for b in bins_])
         size = np.array([b.n for b in bins_], dtype=float)
@@ -135,8 +126,7 @@ class Plots:
             The Axes.
         """
         result = self.result
-        if limit < 1:
-            raise ParameterError(f"limit must be 1 or more, got {limit}")
+        check_limit(limit)
         order = np.argsort(-result.entropy, kind="stable")[:limit][::-1]
         ax = axes(ax, (6.5, 0.9 + 0.24 * len(order)))
         left = np.zeros(len(order))
@@ -151,6 +141,66 @@ class Plots:
             for text in ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5)).get_texts():
                 text.set_parse_math(False)  # a name with dollar signs is not a formula
         return ax
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerPlots:
+    """Base class of the plots of results whose workers have a measure of quality.
+
+    Attributes:
+        measure: The attribute of the worker summary that is shown.
+        result: The result.
+    """
+
+    measure: ClassVar[str] = "skill"
+    result: Result
+
+    def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
+        """Plot the measure of workers, with its interval if there is one, best on top.
+
+        Args:
+            limit: Number of workers; those with most answers are chosen.
+            ax: Axes to draw into.
+
+        Returns:
+            The Axes.
+        """
+        result, summary, name = self.result, self.result.worker_summary, self.measure
+        value = np.asarray(getattr(summary, name))
+        low, high = (np.asarray(getattr(summary, f"{name}_{end}", value)) for end in ("low", "high"))
+        order, n = busiest_workers(result, limit, value, np.isfinite(value))
+        names = result.workers.gather(order).to_list()
+        ax = draw_intervals(ax, names, value[order], low[order], high[order])
+        ax.set_xlabel(name)
+        ax.set_title(f"Workers by {name} ({len(order)} of {n})")
+        return ax
+
+
+def check_limit(limit: int) -> None:
+    """Raise ParameterError unless `limit` is at least 1."""
+    if limit < 1:
+        raise ParameterError(f"limit must be 1 or more, got {limit}")
+
+
+def busiest_workers(
+    result: Result, limit: int, by: F8, usable: npt.NDArray[np.bool_] | None = None
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Return the workers with most answers in ascending order of `by`, and from how many they were chosen."""
+    check_limit(limit)
+    n_labels = result.labels_per_worker
+    answered = np.flatnonzero(n_labels > 0 if usable is None else (n_labels > 0) & usable)
+    busiest = answered[np.argsort(-n_labels[answered], kind="stable")][:limit]
+    return busiest[np.argsort(by[busiest], kind="stable")], len(answered)
+
+
+def draw_intervals(ax: Any, names: Sequence[Any], value: F8, low: F8, high: F8, margin: float = 0.8) -> Any:
+    """Draw a dot with its interval for each name, the last one on top; new Axes are `margin` inches higher."""
+    ax = axes(ax, (6.0, margin + 0.22 * len(names)))
+    place = np.arange(len(names))
+    ax.hlines(place, low, high, lw=4, alpha=0.35)
+    ax.plot(value, place, "o", ms=5)
+    ax.set_yticks(place, [name_of(name) for name in names], parse_math=False)
+    return ax
 
 
 def axes(ax: Any, size: tuple[float, float]) -> Any:

@@ -9,16 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from ..core.errors import DataError, ParameterError
+from ..core.errors import ParameterError
 from ..core.result import Result
-from ..core.vocabulary import lookup
-from ..evaluation.evaluate import ALL_GOLD
+from ..evaluation.evaluate import gold_tasks, scored_tasks
 from ..kinds.numbers.estimate import NumberEstimate, NumberWorkers
 from ..kinds.numbers.fitting import number_truth
-from . import TASKS, WORKERS, axes, name_of
+from . import TASKS, WORKERS, axes, busiest_workers, check_limit, draw_intervals, name_of
 from .notebook import table
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,20 +43,13 @@ class NumberPlots:
         """
         result, summary = self.result, self.result.worker_summary
         assert isinstance(summary, NumberWorkers)
-        _at_least_one(limit)
         j = self._part(part)
-        answered = np.flatnonzero(result.labels_per_worker > 0)
-        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
-        order = selected[np.argsort(-summary.spread[selected, j], kind="stable")]
+        order, n = busiest_workers(result, limit, -summary.spread[:, j])
         bias, spread = summary.bias[order, j], summary.spread[order, j]
-        ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
-        place = np.arange(len(order))
-        ax.axvline(0, color="grey", lw=1, ls="--")
-        ax.hlines(place, bias - spread, bias + spread, lw=4, alpha=0.35)
-        ax.plot(bias, place, "o", ms=5)
-        ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
+        ax = draw_intervals(ax, result.workers.gather(order).to_list(), bias, bias - spread, bias + spread)
+        ax.axvline(0, color="grey", lw=1, ls="--", zorder=0)
         ax.set_xlabel("bias ± spread")
-        ax.set_title(f"Workers by spread ({len(order)} of {len(answered)})")
+        ax.set_title(f"Workers by spread ({len(order)} of {n})")
         return ax
 
     def estimates(self, truth: Any = None, limit: int = TASKS, part: str | None = None, ax: Any = None) -> Any:
@@ -74,21 +64,15 @@ class NumberPlots:
         Returns:
             The Axes.
         """
-        _at_least_one(limit)
+        check_limit(limit)
         j = self._part(part)
         return self._least_sure(j, limit, ax) if truth is None else self._against(truth, j, ax)
 
     def _against(self, truth: Any, j: int, ax: Any) -> Any:
         result, estimate = self.result, self._estimate()
         truth_table = number_truth(truth, tuple(estimate.parts.to_list()))
-        at, is_known = lookup(result.tasks, truth_table["task"])
-        if not is_known.any():
-            raise DataError("none of the tasks in the truth has an estimate here; do the task ids match?")
-        if result.gold is not None:
-            is_known &= ~result.gold[at]
-        if not is_known.any():
-            raise DataError(ALL_GOLD.format(n=len(truth_table)))
-        rows, true = at[is_known], truth_table.drop("task").to_numpy()[is_known, j]
+        scored = scored_tasks(result.tasks, truth_table["task"], gold_tasks(result), "an estimate")
+        rows, true = scored.estimate, truth_table.drop("task").to_numpy()[scored.truth, j]
         ax = axes(ax, (5.0, 4.8))
         ends = [float(np.min([true, estimate.value[rows, j]])), float(np.max([true, estimate.value[rows, j]]))]
         ax.plot(ends, ends, "--", color="grey", lw=1)
@@ -103,11 +87,7 @@ class NumberPlots:
         result, estimate = self.result, self._estimate()
         order = widest(result, j)[:limit][::-1]
         value, low, high = (getattr(estimate, name)[order, j] for name in ("value", "low", "high"))
-        ax = axes(ax, (6.0, 0.9 + 0.22 * len(order)))
-        place = np.arange(len(order))
-        ax.hlines(place, low, high, lw=4, alpha=0.35)
-        ax.plot(value, place, "o", ms=5)
-        ax.set_yticks(place, [name_of(t) for t in result.tasks.gather(order).to_list()], parse_math=False)
+        ax = draw_intervals(ax, result.tasks.gather(order).to_list(), value, low, high, margin=0.9)
         ax.set_xlabel("estimate")
         ax.set_title(f"The {len(order)} least sure of {len(result.tasks):,} tasks")
         return ax
@@ -134,11 +114,6 @@ def widest(result: Result, part: int = 0) -> npt.NDArray[np.int64]:
     assert isinstance(estimate, NumberEstimate)
     width = estimate.high[:, part] - estimate.low[:, part]
     return np.lexsort((result.labels_per_task, -np.nan_to_num(width, nan=-1.0)))
-
-
-def _at_least_one(limit: int) -> None:
-    if limit < 1:
-        raise ParameterError(f"limit must be 1 or more, got {limit}")
 
 
 def html(result: Result, rows: int = 10) -> str:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from ..core.errors import DataError, ParameterError
+from ..core.errors import DataError
 from ..core.result import Result
-from . import WORKERS, axes, name_of
+from . import WorkerPlots, check_limit, draw_intervals
 from .notebook import table
 
 
-@dataclass(frozen=True, eq=False)
-class OrderPlots:
-    """The plots of one result.
+class OrderPlots(WorkerPlots):
+    """The plots of one result; `workers` shows the reliability, for rankings the agreement.
 
     >>> import crowdwise as cw
     >>> votes = cw.comparisons.comparison_votes([*"aab"], [*"bcc"], ["left"] * 3, worker=[*"xyx"])
@@ -25,7 +23,10 @@ class OrderPlots:
     'score'
     """
 
-    result: Result
+    @property
+    def measure(self) -> str:  # type: ignore[override]
+        """The attribute of the workers that is shown."""
+        return "reliability" if hasattr(self.result.worker_summary, "reliability") else "agreement"
 
     def leaderboard(self, task: Any = None, limit: int = 40, ax: Any = None) -> Any:
         """Plot items by score with their intervals, best on top.
@@ -38,44 +39,13 @@ class OrderPlots:
         Returns:
             The Axes.
         """
-        if limit < 1:
-            raise ParameterError(f"limit must be at least 1, got {limit}")
+        check_limit(limit)
         board = board_of(self.result, task).head(limit).reverse()
-        place = np.arange(len(board))
         score, low, high = (board[name].to_numpy() for name in ("score", "low", "high"))
-        ax = axes(ax, (6.0, 0.9 + 0.22 * len(board)))
-        ax.hlines(
-            place, np.where(np.isfinite(low), low, score), np.where(np.isfinite(high), high, score), lw=4, alpha=0.35
-        )
-        ax.plot(score, place, "o", ms=5)
-        ax.set_yticks(place, [name_of(item) for item in board["item"].to_list()], parse_math=False)
+        low, high = (np.where(np.isfinite(end), end, score) for end in (low, high))
+        ax = draw_intervals(ax, board["item"].to_list(), score, low, high, margin=0.9)
         ax.set_xlabel("score")
         ax.set_title(f"The first {len(board):,} items")
-        return ax
-
-    def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
-        """Plot the reliability (for rankings the agreement) of workers with its interval.
-
-        Args:
-            limit: Number of workers; those with most answers are chosen.
-            ax: Axes to draw into.
-
-        Returns:
-            The Axes.
-        """
-        result, summary = self.result, self.result.worker_summary
-        name = "reliability" if hasattr(summary, "reliability") else "agreement"
-        value, low, high = (getattr(summary, f"{name}{end}") for end in ("", "_low", "_high"))
-        answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(value))
-        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
-        order = selected[np.argsort(value[selected], kind="stable")]
-        place = np.arange(len(order))
-        ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
-        ax.hlines(place, low[order], high[order], lw=4, alpha=0.35)
-        ax.plot(value[order], place, "o", ms=5)
-        ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
-        ax.set_xlabel(name)
-        ax.set_title(f"Workers by {name} ({len(order)} of {len(answered)})")
         return ax
 
 

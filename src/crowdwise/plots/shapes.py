@@ -6,55 +6,20 @@ outlines, `.workers()` for all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..core.errors import DataError, ParameterError
 from ..core.result import Result
-from . import WORKERS, axes, name_of
+from ..stats.ragged import starts
+from . import WorkerPlots, axes, name_of
 
 # Maximum number of points with names.
 NAMED = 60
 
 
-@dataclass(frozen=True, eq=False)
-class ShapePlots:
-    """The plots of one result; `measure` is the attribute of the workers that is shown."""
-
-    measure: ClassVar[str] = "skill"
-    result: Result
-
-    def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
-        """Plot the measure of workers, with its interval if there is one, best on top.
-
-        Args:
-            limit: Number of workers; those with most answers are chosen.
-            ax: Axes to draw into.
-
-        Returns:
-            The Axes.
-        """
-        if limit < 1:
-            raise ParameterError(f"limit must be at least 1, got {limit}")
-        result, summary, name = self.result, self.result.worker_summary, self.measure
-        value = np.asarray(getattr(summary, name))
-        low, high = (np.asarray(getattr(summary, f"{name}_{end}", value)) for end in ("low", "high"))
-        answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(value))
-        selected = answered[np.argsort(-result.labels_per_worker[answered], kind="stable")][:limit]
-        order = selected[np.argsort(value[selected], kind="stable")]
-        place = np.arange(len(order))
-        ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
-        ax.hlines(place, low[order], high[order], lw=4, alpha=0.35)
-        ax.plot(value[order], place, "o", ms=5)
-        ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
-        ax.set_xlabel(name)
-        ax.set_title(f"Workers by {name} ({len(order)} of {len(answered)})")
-        return ax
-
-
-class TripletPlots(ShapePlots):
+class TripletPlots(WorkerPlots):
     """`.map()`, `.workers()`.
 
     >>> import crowdwise as cw
@@ -84,7 +49,7 @@ class TripletPlots(ShapePlots):
         return ax
 
 
-class ClusterPlots(ShapePlots):
+class ClusterPlots(WorkerPlots):
     """`.clusters()`, `.workers()`.
 
     >>> import crowdwise as cw
@@ -100,17 +65,13 @@ class ClusterPlots(ShapePlots):
         sure = np.bincount(
             estimate.cluster, weights=estimate.belief.max(axis=1, initial=0.0) > 0.5, minlength=len(size)
         )
-        place = np.arange(len(size))[::-1]
-        ax = axes(ax, (6.0, 0.9 + 0.3 * len(size)))
-        ax.barh(place, size, alpha=0.35)
-        ax.barh(place, sure)
-        ax.set_yticks(place, [f"cluster {i + 1}" for i in range(len(size))])
+        ax = _bars(ax, [f"cluster {i + 1}" for i in range(len(size))], size, sure)
         ax.set_xlabel("items")
         ax.set_title(f"{len(estimate.items):,} items in {estimate.n_clusters} clusters")
         return ax
 
 
-class SpanPlots(ShapePlots):
+class SpanPlots(WorkerPlots):
     """`.tags()`, `.workers()` (F1 with the others).
 
     >>> import crowdwise as cw
@@ -127,17 +88,13 @@ class SpanPlots(ShapePlots):
         names = estimate.tags.to_list()
         count = np.bincount(estimate.tag, minlength=len(names))
         sure = np.bincount(estimate.tag, weights=estimate.sure > 0.5, minlength=len(names))
-        place = np.arange(len(names))[::-1]
-        ax = axes(ax, (6.0, 0.9 + 0.3 * len(names)))
-        ax.barh(place, count, alpha=0.35)
-        ax.barh(place, sure)
-        ax.set_yticks(place, [name_of(name) if name else "span" for name in names], parse_math=False)
+        ax = _bars(ax, [name_of(name) if name else "span" for name in names], count, sure)
         ax.set_xlabel("spans")
         ax.set_title(f"{len(estimate.start):,} spans in {len(estimate):,} tasks")
         return ax
 
 
-class BoxPlots(ShapePlots):
+class BoxPlots(WorkerPlots):
     """`.picture(task)`, `.workers()` (recall).
 
     >>> import crowdwise as cw
@@ -166,7 +123,7 @@ class BoxPlots(ShapePlots):
         return ax
 
 
-class OutlinePlots(ShapePlots):
+class OutlinePlots(WorkerPlots):
     """`.picture(task)`, `.workers()` (IoU with the fused outline).
 
     >>> import crowdwise as cw
@@ -181,8 +138,8 @@ class OutlinePlots(ShapePlots):
         """Plot the fused outlines of a task, over `image` (an array) if given."""
         estimate: Any = self.result.estimate
         at = _place(self.result, task)
-        lines = np.concatenate([[0], np.cumsum(estimate.n_outlines)])[at : at + 2]
-        points = np.concatenate([[0], np.cumsum(estimate.length)])
+        lines = starts(estimate.n_outlines)[at : at + 2]
+        points = starts(estimate.length)
         ax = _canvas(ax, image)
         for i in range(int(lines[0]), int(lines[1])):
             ring = estimate.point[points[i] : points[i + 1]]
@@ -190,6 +147,16 @@ class OutlinePlots(ShapePlots):
             ax.plot(closed[:, 0], closed[:, 1], lw=2)
         ax.set_title(f"{int(lines[1] - lines[0]):,} outlines")
         return ax
+
+
+def _bars(ax: Any, names: list[str], count: Any, sure: Any) -> Any:
+    """Draw a bar for each name, the first on top, with the part of the sure ones darker."""
+    place = np.arange(len(names))[::-1]
+    ax = axes(ax, (6.0, 0.9 + 0.3 * len(names)))
+    ax.barh(place, count, alpha=0.35)
+    ax.barh(place, sure)
+    ax.set_yticks(place, names, parse_math=False)
+    return ax
 
 
 def _place(result: Result, task: Any) -> int:

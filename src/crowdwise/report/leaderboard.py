@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from markupsafe import Markup
 
+from ..core.errors import CrowdwiseError
+from ..core.result import Result
+from ..core.votes import Votes
+from ..evaluation.evaluate import evaluate
+from ..evaluation.scores import Table
 from . import svg
 from .page import fragment
-from .text import count, shown
+from .plain_page import fitted
+from .sheet import Section
+from .text import count, first_few, shown
 
 # Shown at most: rows of a leaderboard, and leaderboards.
 ROWS, BOARDS = 100, 12
+# Number of resamples for the intervals of the scores.
+RESAMPLES = 300
 
 
 @dataclass(frozen=True)
@@ -83,12 +94,59 @@ def apart(board: pl.DataFrame) -> str:
     if len(board) < 2 or not bool(has_error.any()):
         return ""
     if len(first) == 1:
-        return f"{shown(board['item'][0])} is surely ahead of all others."
-    names = ", ".join(shown(name, 40) for name in first["item"].head(5).to_list())
-    names += f" and {count(len(first) - 5, 'more', 'more')}" if len(first) > 5 else ""
-    return f"These {len(first):,} cannot be told apart at the top: {names}."
+        return f"{shown(board['item'][0])} is significantly ahead of all other items."
+    names = first_few([shown(name, 40) for name in first["item"].to_list()], 5)
+    return f"These {len(first):,} items cannot be distinguished at the top: {names}."
 
 
 def leaderboard(lines: list[str], boards_: list[Board]) -> Markup:
     """Render the section."""
     return fragment("comparisons/leaderboard.html.j2", lines=lines, boards=boards_)
+
+
+# ----------------------------------------------------------------
+# Sections of the pages with leaderboards.
+
+
+def sentences_text(lines: Sequence[str]) -> str:
+    """Join sentences without capitals and full stops into a text."""
+    return " ".join(f"{line[:1].upper()}{line[1:]}." for line in lines)
+
+
+def answers_section(votes: Votes[Any], rows: list[list[str]]) -> Section:
+    """Return the section with facts about the answers, and the ledger."""
+    facts = fragment("tables.html.j2", tables=[Table("The answers", ["", ""], rows)])
+    ledger = fragment("ledger.html.j2", ledger=votes.ledger.to_dict())
+    return Section("data", "Data", "Data and ledger", facts + ledger)
+
+
+def order_truth_section(result: Result, truth: Any, missing: str, unit: Callable[[Any], str]) -> Section:
+    """Return the section with the scores against the truth.
+
+    Args:
+        result: The result.
+        truth: The truth; None if there is none.
+        missing: What to say without truth.
+        unit: Returns what an evaluation scores, in the singular.
+    """
+    rows, about, tables = [], missing, []
+    if truth is not None:
+        try:
+            scores = evaluate(result, truth, resamples=RESAMPLES)
+            rows, tables = scores.rows(), [fitted(table) for table in scores.tables()]
+            about = f"Against {count(scores.n, unit(scores))}."
+        except CrowdwiseError as error:
+            about = shown(f"{error}", 300)
+    body = fragment("comparisons/truth.html.j2", rows=rows, about=about) + fragment("tables.html.j2", tables=tables)
+    return Section("truth", "Truth", "Against the truth", body)
+
+
+def readable_truth(read: Callable[[Any, Votes[Any]], object], truth: Any, votes: Votes[Any]) -> Any:
+    """Return the truth if it is gold for the workers; None if it is about something else."""
+    if truth is None:
+        return None
+    try:
+        read(truth, votes)
+    except CrowdwiseError:
+        return None
+    return truth

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from ..core.registry import resolve
 from ..core.result import Result
+from ..evaluation.scores import Scores, Table
 from ..workers.flags import Coefficient
 from . import svg, text
 from .method import described, downloads, trace
@@ -125,3 +126,15 @@ def agreement_section(coefficients: Sequence[Coefficient], about: str) -> Sectio
     """Return the coefficients as a table; `about` explains them."""
     body = fragment("agreement.html.j2", measures=measures(coefficients), about=about)
     return Section("agreement", "Agreement", "Agreement", body)
+
+
+def table_section(anchor: str, name: str, title: str, *tables: Table) -> Section:
+    """Return a section of tables."""
+    return Section(anchor, name, title, fragment("tables.html.j2", tables=tables))
+
+
+def truth_section(scores: Scores, *more: Table) -> Section:
+    """Return the section with all scores against the truth, and further tables."""
+    units = scores.unit + "s" * (scores.n != 1)
+    table = Table(f"Scores over {scores.n:,} {units}", ["score", "value", "95 % interval"], scores.rows())
+    return table_section("truth", "Truth", "Against the truth", table, *more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -39,3 +39,11 @@ class Sheet:
     rounds: str = "iteration"
     data: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[str, ...] = ()
+
+    def insert(self, place: int, *sections: Section) -> Sheet:
+        """Return the sheet with these sections before section `place`, which may be negative."""
+        return replace(self, sections=[*self.sections[:place], *sections, *self.sections[place:]])
+
+    def append(self, *sections: Section) -> Sheet:
+        """Return the sheet with these sections at the end."""
+        return replace(self, sections=[*self.sections, *sections])

@@ -57,7 +57,7 @@ def strength(probability: float | None, p_value: float | None) -> str:
     return "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
 
 
-def enough(spoken: list[str], at_most: int) -> str:
+def first_few(names: list[str], at_most: int) -> str:
     """a, b, c and 4 more."""
-    more = len(spoken) - at_most
-    return ", ".join(spoken[:at_most]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - at_most
+    return ", ".join(names[:at_most]) + (f" and {more:,} more" if more > 0 else "")

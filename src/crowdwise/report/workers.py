@@ -9,10 +9,10 @@ import polars as pl
 
 from ..workers.flags import Coefficient, Flag, false_alarms_in_words
 from ..workers.studied import Studied
-from .text import enough, number, shown, span, strength
+from .text import first_few, number, shown, span, strength
 
-# Shown at most: rows of the table of workers.
-SHOWN = 400
+# Shown at most: rows of the table of workers, and workers to contact.
+SHOWN, CONTACTS = 400, 6
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[FlagNote]:
             strength=strength(flag.probability, flag.p_value),
             false_alarms=false_alarms_in_words(flag.name, flag.of),
             evidence=shown(flag.evidence, 300),
-            partners=enough([shown(p, 30) for p in flag.partners], 6),
-            tasks=enough([shown(t, 30) for t in flag.tasks], 10),
+            partners=first_few([shown(p, 30) for p in flag.partners], 6),
+            tasks=first_few([shown(t, 30) for t in flag.tasks], 10),
         )
         for flag in flags
         if flag.name != "unknown"
@@ -57,7 +57,7 @@ def flags_by_worker(study_: Studied) -> dict[str, list[str]]:
     return flagged
 
 
-def most_telling(study_: Studied, flagged: Mapping[str, list[str]]) -> pl.DataFrame:
+def workers_to_show(study_: Studied, flagged: Mapping[str, list[str]]) -> pl.DataFrame:
     """Return the rows of workers with answers; if there are too many, those of flagged and of the busiest workers."""
     flagged_workers = [worker for worker, names in flagged.items() if names != ["unknown"]]
     table = study_.quality.filter(pl.col("n_labels") > 0)
@@ -84,15 +84,15 @@ def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labe
         f" ({where})." if where else "."
     )
     if word == "low":
-        text += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
+        text += f" Single {answers} are unreliable, which says nothing about the aggregated {answers}."
     return [text]
 
 
-def whom_to_talk_to(flags: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6) -> list[tuple[str, str, str]]:
-    """Return one line per worker with the most serious flag."""
+def workers_to_contact(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return worker, meaning and evidence of the most serious flag of each of the first flagged workers."""
     contacts: dict[str, tuple[str, str, str]] = {}
     for flag in flags:
         contacts.setdefault(
             str(flag.worker), (shown(flag.worker), meanings.get(flag.name, flag.name), shown(flag.evidence, 300))
         )
-    return list(contacts.values())[:at_most]
+    return list(contacts.values())[:CONTACTS]

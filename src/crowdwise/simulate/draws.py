@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+A = TypeVar("A")
 I4 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int64]
 
@@ -44,6 +45,19 @@ def draw_workers(n_tasks: int, n_workers: int, per_task: int, rng: np.random.Gen
     return np.sort(rng.permuted(everyone, axis=1)[:, :per_task], axis=1)
 
 
+def draw_rows(n_tasks: int, n_workers: int, per_task: int, rng: np.random.Generator) -> tuple[I8, I8]:
+    """Draw different random workers of each task; return task and worker of each row, sorted by both."""
+    return np.repeat(np.arange(n_tasks), per_task), draw_workers(n_tasks, n_workers, per_task, rng).ravel()
+
+
+def draw_pairs(n_items: int, n_pairs: int, rng: np.random.Generator) -> tuple[I8, I8]:
+    """Draw pairs of different items. The first pairs form a ring that connects all items."""
+    ring, n_more = rng.permutation(n_items), max(n_pairs - n_items, 0)
+    one = np.concatenate([ring, rng.integers(0, n_items, n_more)])[:n_pairs]
+    two = np.concatenate([np.roll(ring, 1), (one[n_items:] + rng.integers(1, n_items, n_more)) % n_items])[:n_pairs]
+    return one, two
+
+
 def draw_sources(kind: Sequence[str], rng: np.random.Generator, distinct: bool = True) -> I4:
     """Draw the honest worker that each copier copies; -1 for all other workers.
 
@@ -61,6 +75,24 @@ def draw_sources(kind: Sequence[str], rng: np.random.Generator, distinct: bool =
         else:
             sources[copiers] = [honest[int(rng.integers(len(honest)))] for _ in copiers]
     return sources
+
+
+def draw_answers(workers_of: I8, source: I4, answer: Callable[[int, int], A]) -> tuple[I4, I4, list[A]]:
+    """Return task, worker and answer of each row; copiers have the answer of their source if it answered the task too.
+
+    Args:
+        workers_of: workers_of[task, i], the workers of each task.
+        source: The worker that each worker copies, -1 for none.
+        answer: Called as answer(task, worker) for the other rows; those who copy come last in each task.
+    """
+    answers: dict[tuple[int, int], A] = {}
+    for t, workers in enumerate(workers_of.tolist()):
+        for w in sorted(workers, key=lambda w: source[w] >= 0):
+            original = (t, int(source[w]))
+            answers[t, w] = answers[original] if source[w] >= 0 and original in answers else answer(t, w)
+    rows = [(t, w) for t, workers in enumerate(workers_of.tolist()) for w in workers]
+    task, worker = np.array(rows, dtype=np.int32).reshape(-1, 2).T
+    return task, worker, [answers[row] for row in rows]
 
 
 def copy_answers(task: npt.NDArray[Any], worker: npt.NDArray[Any], answers: npt.NDArray[Any], source: I4) -> Any:

@@ -82,6 +82,18 @@ class Planted(Generic[V]):
         return list(tables)
 
 
+def answer_columns(planted: Any, tasks: pl.Series, workers: pl.Series) -> dict[str, Any]:
+    """Return the arguments task, worker, tasks and workers of the function that builds the votes of a kind.
+
+    Args:
+        planted: The arrays behind the votes, with task[row] and worker[row].
+        tasks: Names of all tasks.
+        workers: Names of all workers.
+    """
+    task, worker = tasks.gather(planted.task), workers.gather(planted.worker)
+    return {"task": task, "worker": worker, "tasks": tasks, "workers": workers}
+
+
 def worker_columns(workers: pl.Series, kind: list[str], **parameters: Any) -> pl.DataFrame:
     """Table of simulated workers: worker, kind and the parameters of each."""
     return pl.DataFrame({"worker": workers, "kind": pl.Series(kind, dtype=pl.String), **parameters})
@@ -150,6 +162,22 @@ class Scenario:
 
 # Names from the time when each kind had a class of its own.
 JudgeScenario = LinkedScenario = NumberScenario = OrderedScenario = SetScenario = SpanScenario = TextScenario = Scenario
+
+
+def planted_by(crowd: Callable[..., Any], planted: Callable[[Any], Planted[Any]]) -> Callable[..., Planted[Any]]:
+    """Return the function `draw` of scenarios from a function that draws the arrays and the class that holds them.
+
+    Args:
+        crowd: Called as crowd(tasks, workers, per_task=, seed=, **options), with `classes` if a size has it.
+        planted: Called with the arrays.
+    """
+
+    def draw(size: Size, **options: Any) -> Planted[Any]:
+        if size.classes is not None:
+            options["classes"] = size.classes
+        return planted(crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
+
+    return draw
 
 
 def scenarios(

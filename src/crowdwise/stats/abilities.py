@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -229,9 +230,12 @@ def some_rows(worker: I8, n_workers: int, most: int = MOST_ROWS) -> npt.NDArray[
     return np.sort(order[first | (place == 0)])
 
 
-def folds(n_workers: int, n_rows: int) -> npt.NDArray[np.int64]:
-    """Return a fold for every worker, so that estimates without a fold judge its workers. Large crowds have fewer
-    folds.
+def worker_folds(worker: I8, n_workers: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Yield the training rows and the held-out rows of each fold; a fold holds all rows of some workers.
+
+    Large crowds have fewer folds.
     """
-    parts = 8 if n_rows <= 50_000 else 2
-    return np.asarray(np.random.default_rng(0).permutation(n_workers) % min(parts, max(n_workers, 1)))
+    n_folds = 8 if len(worker) <= 50_000 else 2
+    fold = (np.random.default_rng(0).permutation(n_workers) % min(n_folds, max(n_workers, 1)))[worker]
+    for f in np.unique(fold).tolist():
+        yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)

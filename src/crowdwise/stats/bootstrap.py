@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,37 @@ def bootstrap_interval(
     if len(values) < 0.95 * DRAWS:
         return None
     return central(values, n, level)
+
+
+def bootstrap_intervals(
+    terms: F8, statistics: Mapping[str, Callable[[F8], F8]], level: float, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    """Return `bootstrap_interval` of several statistics, without those that have none."""
+    intervals = {name: bootstrap_interval(terms, statistic, level, rng) for name, statistic in statistics.items()}
+    return {name: interval for name, interval in intervals.items() if interval is not None}
+
+
+def ratio_of_sums(top: int, bottom: int) -> Callable[[F8], F8]:
+    """Return the statistic sums[:, top] / sums[:, bottom], NaN where the latter is 0."""
+
+    def ratio(sums: F8) -> F8:
+        over, under = sums[:, top], sums[:, bottom]
+        return np.asarray(np.divide(over, under, out=np.full(len(sums), np.nan), where=under > 0))
+
+    return ratio
+
+
+def resampled_intervals(
+    n: int, resamples: int, seed: int, scores: Callable[[F8], Mapping[str, F8]], draws_at_a_time: int = 200
+) -> dict[str, tuple[float, float]]:
+    """Return 95 % intervals of several scores of n tasks; scores(times[draw, task]) returns score[draw] by name."""
+    rng = np.random.default_rng(seed)
+    drawn: dict[str, list[F8]] = {}
+    for first in range(0, resamples, draws_at_a_time):
+        times = times_drawn(min(draws_at_a_time, resamples - first), n, rng)
+        for name, values in scores(times).items():
+            drawn.setdefault(name, []).append(values)
+    return {name: central(np.concatenate(values), n, 0.95) for name, values in drawn.items()}
 
 
 def central(values: F8, n: int, level: float) -> tuple[float, float]:

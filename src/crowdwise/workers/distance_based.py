@@ -18,12 +18,11 @@ import polars as pl
 from ..core.kind import KindHooks
 from ..core.result import Result
 from ..core.votes import Votes
-from ..evaluation.scores import Table
 from ..stats.abilities import BehaviourPosterior, posterior_from_means, shrunk_error, zero_posterior
 from ..stats.distance_based import Closeness, TaskRows, closeness, copies
 from .flags import Coefficient, Flag, examples
-from .studied import Studied, best_and_worst, between, number
-from .tables import bar
+from .studied import RankedStudy, number
+from .tables import interval_cells
 from .timing import Speed, speed
 
 # Minimum number of answers of a worker.
@@ -175,13 +174,7 @@ def _copying(votes: Votes[Any], inputs: FlagInputs) -> Iterator[Flag]:
     if inputs.differs is None:
         return
     pairs = copies(inputs.rows, inputs.answer_codes, inputs.differs, inputs.close.pairs)
-    best: dict[int, int] = {}
-    partners: dict[int, list[int]] = {}
-    for k in np.argsort(pairs.p, kind="stable").tolist():
-        a, b = int(pairs.first[k]), int(pairs.second[k])
-        for worker, partner in ((a, b), (b, a)):
-            best.setdefault(worker, k)
-            partners.setdefault(worker, []).append(partner)
+    best, partners = first_pairs(pairs.first, pairs.second, np.argsort(pairs.p, kind="stable"))
     for w, k in best.items():
         other = int(pairs.second[k] if pairs.first[k] == w else pairs.first[k])
         words = (
@@ -192,6 +185,18 @@ def _copying(votes: Votes[Any], inputs: FlagInputs) -> Iterator[Flag]:
         yield _flag(votes, w, "copying", p_value=float(pairs.p[k]), evidence=words,
                     partners=tuple(votes.workers.gather(partners[w]).to_list()),
                     tasks=examples(votes, inputs.rows.task[pairs.rows[k]]))  # fmt: skip
+
+
+def first_pairs(first: I8, second: I8, order: I8) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """Return the first pair of each worker in this order of the pairs, and all partners of each worker."""
+    best: dict[int, int] = {}
+    partners: dict[int, list[int]] = {}
+    for k in order.tolist():
+        a, b = int(first[k]), int(second[k])
+        for worker, partner in ((a, b), (b, a)):
+            best.setdefault(worker, k)
+            partners.setdefault(worker, []).append(partner)
+    return best, partners
 
 
 def _fast(votes: Votes[Any], inputs: FlagInputs, speed: Speed) -> Iterator[Flag]:
@@ -217,7 +222,7 @@ Judge = Callable[[Votes[Any], Result], BehaviourFlags]
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceStudy(Studied):
+class DistanceStudy(RankedStudy):
     """Study of workers by distances between answers.
 
     Columns of `quality`: n_labels; follows (1: always like the others, 0: like answers assigned to tasks at random)
@@ -226,33 +231,24 @@ class DistanceStudy(Studied):
     """
 
     meanings: ClassVar[Mapping[str, str]] = DISTANCE_FLAGS
+    RANKED_BY: ClassVar[str] = "follows"
+    TITLES: ClassVar[tuple[str, str, str]] = (
+        "Workers, by how far they go with the others",
+        "Workers who go with the others most {ends}",
+        "Workers who go with the others least {ends}",
+    )
+    HEADER: ClassVar[tuple[str, ...]] = ("worker", "answers", "follows", "95 % interval", "0 to 1", "apart", "off")
+
     speed: Speed = field(repr=False)
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Return all workers, or those who follow the tasks most and least."""
-        best, worst = best_and_worst(self.quality, ends, "follows")
-        parts = {"Workers, by how far they go with the others": best}
-        if len(worst):
-            of = f"({ends} of {int((self.quality['n_labels'] > 0).sum()):,}, by the {{}} end of the interval)"
-            parts = {
-                f"Workers who go with the others most {of.format('lower')}": best,
-                f"Workers who go with the others least {of.format('upper')}": worst,
-            }
-        header = ["worker", "answers", "follows", "95 % interval", "0 to 1", "apart", "off", "flags"]
-        return [Table(title, header, [self._row(row) for row in table.to_dicts()]) for title, table in parts.items()]
-
-    def _row(self, row: dict[str, Any]) -> list[str]:
-        f, low, high = (row[f"follows{end}"] for end in ("", "_low", "_high"))
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
         return [
             str(row["worker"]),
             f"{row['n_labels']:,}",
-            number(f, 2),
-            between(low, high),
-            "" if None in (f, low, high) else bar(f, low, high, 16),
+            *interval_cells(row, "follows"),
             number(row["apart"], 2),
             number(row["off"], 2),
-            ", ".join(names),
         ]
 
 
@@ -300,6 +296,24 @@ def study_parts(
         "flags": distance_flags(votes, inputs, speed_),
         "speed": speed_,
     }
+
+
+def judged_workers(votes: Votes[Any]) -> set[Any]:
+    """Return the workers with enough answers to be judged by a model, even if no other worker answered their tasks."""
+    return set(votes.workers.gather(np.flatnonzero(votes.labels_per_worker >= LEAST)).to_list())
+
+
+def with_first_columns(quality: pl.DataFrame, columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Insert columns after the worker and the number of answers; NaN becomes null."""
+    added = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
+    keys = ["worker", "n_labels"]
+    return pl.concat([quality.select(keys), added, quality.drop(keys)], how="horizontal")
+
+
+def with_summary(quality: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
+    """Append the columns of a worker table."""
+    summary = summary.drop("n_labels").with_columns(pl.col("worker").cast(quality["worker"].dtype))
+    return quality.join(summary, on="worker", how="left", maintain_order="left")
 
 
 def answer_codes(votes: Votes[Any]) -> npt.NDArray[np.int64]:
@@ -367,10 +381,6 @@ def _coefficient(close: Closeness) -> Coefficient:
     name = "Krippendorff's alpha"
     if not close.n_tasks:
         return Coefficient(name, None, reason="no task has two answers, so agreement is undefined")
-    if not np.isfinite(close.alpha):
-        reason = "the answers do not differ enough to measure agreement"
-        return Coefficient(name, None, n=close.n_tasks, reason=reason)
-    if not (np.isfinite(close.alpha_low) and np.isfinite(close.alpha_high)):
-        return Coefficient(name, close.alpha, n=close.n_tasks, note="too few tasks for an interval")
-    low, high = min(close.alpha_low, close.alpha), max(close.alpha_high, close.alpha)
-    return Coefficient(name, close.alpha, low, high, close.n_tasks)
+    ends = close.alpha, close.alpha_low, close.alpha_high
+    undefined = "the answers do not differ enough to measure agreement"
+    return Coefficient.of_interval(name, ends, close.n_tasks, undefined)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,16 @@ class Coefficient:
     n: int = 0
     reason: str | None = None
     note: str | None = None
+
+    @classmethod
+    def of_interval(cls, name: str, ends: tuple[float, float, float], n: int, undefined: str) -> Self:
+        """Build a coefficient from (value, low, high); `undefined` is the reason if the value is NaN."""
+        value, low, high = ends
+        if not np.isfinite(value):
+            return cls(name, None, n=n, reason=undefined)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return cls(name, value, n=n, note="too few tasks for an interval")
+        return cls(name, value, min(low, value), max(high, value), n)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

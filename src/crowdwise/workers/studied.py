@@ -105,6 +105,8 @@ def amounts(low: float | None, high: float | None, unit: float) -> str:
     return f"{amount(low, unit)} to {amount(high, unit)}"
 
 
+# Titles of the tables of the first and last workers of many.
+BEST_AND_WORST = ("Best workers (the first {n})", "Worst workers (the last {n})")
 # Output of a study: tables, and sentences between them.
 Block = Table | str
 
@@ -113,9 +115,10 @@ Block = Table | str
 class Studied(ABC):
     """Base class of worker studies.
 
-    A kind implements `worker_tables` and may extend `files`, `to_dict` and `more`. `meanings` are its flags in words.
+    A kind implements `worker_tables` and may extend `files`, `to_dict` and `more`.
 
     Attributes:
+        meanings: Flags of the kind in words.
         votes: The votes.
         result: The result.
         quality: A row per worker (or per worker and part of the answers).
@@ -133,6 +136,10 @@ class Studied(ABC):
     @abstractmethod
     def worker_tables(self, ends: int) -> list[Table]:
         """Return all workers, or `ends` of the best and of the worst of many."""
+
+    def flag_names(self, worker: Any) -> str:
+        """Return the names of a worker's flags, separated by commas."""
+        return ", ".join(dict.fromkeys(flag.name for flag in self.flags if flag.worker == worker))
 
     def more(self, shown: int) -> list[Block]:  # noqa: ARG002
         """Return what follows the flags."""
@@ -190,6 +197,46 @@ class Studied(ABC):
         rates = [(name, false_alarms_in_words(name, of)) for name, of in sorted({(f.name, f.of) for f in flags})]
         rate_texts = [f"{name} {rate}" for name, rate in rates if rate]
         return out + [f"false alarms, as measured in simulated crowds: {'; '.join(rate_texts)}"] * bool(rate_texts)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedStudy(Studied):
+    """Study whose workers are ranked by one column of `quality`. A kind implements `cells`.
+
+    Attributes:
+        RANKED_BY: The column; `quality` also has its interval, as columns with the suffixes _low and _high.
+        TITLES: Titles of the table of all workers, and of those of the best and of the worst of many.
+        HEADER: Header of the tables.
+    """
+
+    RANKED_BY: ClassVar[str]
+    TITLES: ClassVar[tuple[str, str, str]]
+    HEADER: ClassVar[tuple[str, ...]]
+
+    def worker_tables(self, ends: int) -> list[Table]:
+        """Return a table of all workers, or of the `ends` best and worst of many."""
+        best, worst = best_and_worst(self.quality, ends, self.RANKED_BY)
+        all_workers, *title_of_ends = self.TITLES
+        tables = {all_workers: best}
+        if len(worst):
+            n = int((self.quality["n_labels"] > 0).sum())
+            tables = {
+                title.format(ends=f"({ends} of {n:,}, by the {end} end of the interval)", n=ends): table
+                for title, end, table in zip(title_of_ends, ("lower", "upper"), (best, worst), strict=True)
+            }
+        header = self.header()
+        return [Table(title, header, [self._row(row) for row in table.to_dicts()]) for title, table in tables.items()]
+
+    def _row(self, row: dict[str, Any]) -> list[str]:
+        return [*self.cells(row), self.flag_names(row["worker"])]
+
+    def header(self) -> list[str]:
+        """Return the header of the tables."""
+        return [*self.HEADER, "flags"]
+
+    @abstractmethod
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
 
 
 @overload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,22 @@ from .studied import best_and_worst, between, number
 
 # Half-width of a 95 % interval in standard errors.
 WIDE = 1.96
+
+
+# Header and rows of a table.
+WorkerRows = tuple[list[str], list[list[str]]]
+
+
+def end_rows(
+    table: pl.DataFrame, limit: int, by: str, header: list[str], cells: Callable[[dict[str, Any]], list[str]]
+) -> WorkerRows:
+    """Return the header, and the `limit` best and worst workers by a score with a row of dots between them."""
+    best, worst = best_and_worst(table, limit, by)
+    return header, _with_dots([cells(row) for row in best.vstack(worst.reverse()).to_dicts()], limit, bool(len(worst)))
+
+
+def _with_dots(rows: list[list[str]], limit: int, is_cut: bool) -> list[list[str]]:
+    return [*rows[:limit], ["…"] + [""] * (len(rows[0]) - 1), *rows[limit:]] if is_cut else rows
 
 
 def f1_ends(table: pl.DataFrame) -> pl.DataFrame:
@@ -31,49 +48,62 @@ def f1_ends(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def set_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+def set_rows(result: Result, limit: int = 5) -> WorkerRows:
     """Return the best and worst workers of label sets by F1."""
     more = {"precision": "precision", "recall": "recall", "false_alarms": "false alarms", "named": "classes named"}
     return _rows(result, limit, "F1", more)
 
 
-def span_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+def span_rows(result: Result, limit: int = 5) -> WorkerRows:
     """Return the best and worst workers of spans by F1 against the others."""
     return _rows(result, limit, "F1 with the others", {"precision": "precision", "recall": "recall"})
 
 
-def _rows(result: Result, limit: int, title: str, more: dict[str, str]) -> tuple[list[str], list[list[str]]]:
-    table = f1_ends(result.worker_table())
-    best, worst = best_and_worst(table.filter(pl.col("f1").is_not_null()), limit, "f1")
-    rows = [
-        [str(row["worker"]), f"{row['n_labels']:,}", number(row["f1"]), between(row["f1_low"], row["f1_high"])]
-        + [number(row[name], 2 if name == "named" else 3) for name in more]
-        for row in best.vstack(worst.reverse()).to_dicts()
-    ]
-    header = ["worker", "answers", title, "about 95 %", *more.values()]
-    if len(worst):
-        rows.insert(limit, ["…"] + [""] * (len(header) - 1))
-    return header, rows
+def _rows(result: Result, limit: int, title: str, more: dict[str, str]) -> WorkerRows:
+    def cells(row: dict[str, Any]) -> list[str]:
+        fixed = [str(row["worker"]), f"{row['n_labels']:,}", number(row["f1"]), between(row["f1_low"], row["f1_high"])]
+        return fixed + [number(row[name], 2 if name == "named" else 3) for name in more]
+
+    table = f1_ends(result.worker_table()).filter(pl.col("f1").is_not_null())
+    return end_rows(table, limit, "f1", ["worker", "answers", title, "about 95 %", *more.values()], cells)
 
 
 # ----------------------------------------------------------------
-# The best and worst workers of a result of classes or numbers.
-
-WorkerRows = tuple[list[str], list[list[str]]]
+# The best and worst workers of a result of classes or numbers, or by a score of the worker summary.
 
 
 def worker_rows(result: Result, limit: int = 5) -> WorkerRows:
     """Return the best and worst workers of classes by the ends of their skills' intervals; workers without labels left
     out.
     """
-    best, worst = best_and_worst(result.worker_table(), limit)
-    picked = best.vstack(worst.reverse())
+
+    def cells(row: dict[str, Any]) -> list[str]:
+        worker, n, skill, low, high = row.values()
+        return [str(worker), f"{n:,}", f"{skill:.3f}", f"{low:.3f} – {high:.3f}", bar(skill, low, high)]
+
+    return end_rows(result.worker_table(), limit, "skill", ["worker", "labels", "skill", "95 % interval", ""], cells)
+
+
+def summary_rows(result: Result, limit: int, by: str, more: Sequence[str], answers: str = "answers") -> WorkerRows:
+    """Return the best and worst workers by the ends of the intervals of an attribute of the worker summary.
+
+    `more` are further attributes that are shown.
+    """
+    summary: Any = result.worker_summary
+    score, low, high = (getattr(summary, f"{by}{end}") for end in ("", "_low", "_high"))
+    answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(score))
+    selected = best = answered[np.argsort(-np.nan_to_num(low[answered]), kind="stable")]
+    if len(best) > 2 * limit:
+        worst = answered[np.argsort(-np.nan_to_num(high[answered]), kind="stable")][-limit:]
+        selected = np.concatenate([best[:limit], worst])
+    further = [getattr(summary, name) for name in more]
     rows = [
-        [str(w), f"{n:,}", f"{s:.3f}", f"{lo:.3f} – {hi:.3f}", bar(s, lo, hi)] for w, n, s, lo, hi in picked.iter_rows()
+        [str(name), f"{result.labels_per_worker[w]:,}", f"{score[w]:.3f}", f"{low[w]:.3f} – {high[w]:.3f}"]
+        + [number(values[w], 2) for values in further]
+        for name, w in zip(result.workers.gather(selected).to_list(), selected.tolist(), strict=True)
     ]
-    if len(worst):
-        rows.insert(limit, ["…", "", "", "", ""])
-    return ["worker", "labels", "skill", "95 % interval", ""], rows
+    header = ["worker", answers, by, "95 % interval", *more]
+    return header, _with_dots(rows, limit, len(selected) < len(best))
 
 
 def number_rows(result: Result, limit: int = 5) -> WorkerRows:
@@ -95,9 +125,17 @@ def number_rows(result: Result, limit: int = 5) -> WorkerRows:
         + [f"{values[w, j]:.3g}" for j in range(len(ends)) for values in (summary.bias, summary.spread, summary.slope)]
         for name, w in zip(names, selected, strict=True)
     ]
-    if len(selected) < len(order):
-        rows.insert(limit, ["…"] + [""] * (len(header) - 1))
-    return header, rows
+    return header, _with_dots(rows, limit, len(selected) < len(order))
+
+
+def interval_cells(row: Mapping[str, Any], name: str, lowest: float = 0.0) -> list[str]:
+    """Return a score of a table's row, its interval, and both drawn on the scale lowest..1."""
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
+    drawn = ""
+    if None not in (value, low, high):
+        at, start, end = ((x - lowest) / (1 - lowest) for x in (value, low, high))
+        drawn = bar(at, start, end, 16)
+    return [number(value, 2), between(low, high), drawn]
 
 
 def bar(value: float, low: float, high: float, width: int = 24) -> str:

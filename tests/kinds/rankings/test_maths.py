@@ -10,7 +10,7 @@ from scipy.optimize import check_grad, minimize
 
 import crowdwise as cw
 from crowdwise.kinds.rankings.answers import distance, rows_of
-from crowdwise.kinds.rankings.maths import PlackettLuce, cost, kemeny_places, log_norm
+from crowdwise.kinds.rankings.maths import PlackettLuceObjective, cost, kemeny_places, log_norm
 
 
 def brute(table):
@@ -77,14 +77,14 @@ def test_the_likelihood_is_that_of_choices_one_by_one(make):
     data = make()
     rng = np.random.default_rng(0)
     score, b = rng.normal(size=data.n_entries), rng.normal(1, 1, data.n_workers)
-    value = PlackettLuce(data, 0.0, 1.0)(np.concatenate([score, b]))[0]
+    value = PlackettLuceObjective(data, 0.0, 1.0)(np.concatenate([score, b]))[0]
     assert value == pytest.approx(by_hand(data, score, b) - 0.5 * ((b - 1) ** 2).sum())
 
 
 @pytest.mark.parametrize("make", [rows, lambda: rows("top"), tied], ids=["whole", "top three", "ties and gaps"])
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_gradients_are_those_of_the_objective(make, spread):
-    objective = PlackettLuce(make(), 0.3, spread)
+    objective = PlackettLuceObjective(make(), 0.3, spread)
     x = objective.start() + np.random.default_rng(1).normal(size=len(objective.start()))
     assert check_grad(lambda x: objective(x)[0], lambda x: objective(x)[1], x, epsilon=1e-6) < 1e-3
     assert (objective(x)[2] > 0).all()

@@ -12,7 +12,7 @@ import crowdwise as cw
 from crowdwise.kinds.spans.fitting import cut_texts, span_layer, unit_annotations
 from crowdwise.kinds.spans.maths import (
     ChainData,
-    Units,
+    TextUnits,
     allowed,
     bsc,
     cells,
@@ -90,7 +90,7 @@ def chain(n_tags=1, lengths=(4, 3), workers=3, seed=0):
     rng = np.random.default_rng(seed)
     k = 1 + 2 * n_tags
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    units = Units(offsets, np.arange(offsets[-1]), np.arange(offsets[-1]) + 1)
+    units = TextUnits(offsets, np.arange(offsets[-1]), np.arange(offsets[-1]) + 1)
     task = np.repeat(np.arange(len(lengths)), workers)
     empty, _ = span_rows(*(np.empty(0, dtype=np.int64),) * 4, len(task))
     said = cells(empty, task, units)
@@ -166,7 +166,7 @@ def test_hmm_with_uniform_moves_is_dawid_skene_with_a_uniform_prior(rounds):
 def test_the_best_path_is_enumerations_and_never_goes_on_without_a_beginning(n_tags):
     rng = np.random.default_rng(n_tags)
     k = 1 + 2 * n_tags
-    units = Units(np.array([0, 4, 4, 7]), np.arange(7), np.arange(7) + 1)
+    units = TextUnits(np.array([0, 4, 4, 7]), np.arange(7), np.arange(7) + 1)
     score, start, move = rng.normal(size=(7, k)), rng.normal(size=k), rng.normal(size=(k, k))
     first, then = allowed(n_tags)
     path = viterbi(units, score, start, move, n_tags)

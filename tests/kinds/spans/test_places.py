@@ -11,8 +11,8 @@ from crowdwise.kinds.spans.maths import (
     MORE_THAN_ANYWHERE,
     agreement_by_place,
     cells,
-    places,
     span_rows,
+    unit_positions,
     units_between_ends,
     worker_f1,
 )
@@ -37,7 +37,7 @@ def test_elsewhere_is_a_count_place_by_place():
     units = units_between_ends(rows, np.arange(4), 4, extent)
     mark = rng.random(len(units))
     full = [np.repeat(mark[units.task == t], units.length[units.task == t]) for t in range(4)]
-    for side, way in zip(places(units), ("begin", "end"), strict=True):
+    for side, way in zip(unit_positions(units), ("begin", "end"), strict=True):
         every = [counted(full, extent, t, way) for t in range(4)]
         want = [every[t][a:b].sum() for t, a, b in zip(units.task, units.start, units.end, strict=True)]
         np.testing.assert_allclose(side.marked_elsewhere(mark), want, atol=1e-12)
@@ -56,7 +56,7 @@ def test_marks_at_one_place_are_explained_and_others_are_not():
     weight = np.where(worker == 3, 1.5, 1.0) + np.where(worker == 0, 2.0, 0.0)  # the beginnings are voted for
     found = agreement_by_place(
         cells(rows, task, units), weight, units, 1, worker, 4, np.ones(4 * n, bool), np.full(len(units), -1),
-        places(units),
+        unit_positions(units),
     )  # fmt: skip
     anywhere = 5 * n * (5 * n) / (100 * n)
     np.testing.assert_allclose(found, [5 * n - MORE_THAN_ANYWHERE * anywhere] * 2 + [0.0] * 2)

@@ -9,7 +9,7 @@ from scipy.optimize import check_grad
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.kinds.triplets.maths import EmbeddingModel, TripletRows, _Problem, axes
+from crowdwise.kinds.triplets.maths import EmbeddingModel, TripletRows, _EmbeddingLoss, axes
 from crowdwise.kinds.triplets.simulate import triplet_crowd
 from crowdwise.workers import study
 
@@ -28,7 +28,7 @@ def test_the_gradient_is_right(kernel, workers):
     rng = np.random.default_rng(0)
     three = np.argsort(rng.random((40, 6)), axis=1)[:, :3].T
     rows = TripletRows(*three, rng.integers(0, 4, 40), np.ones(40), 6, 4)
-    problem = _Problem(rows, EmbeddingModel(2, kernel, workers))
+    problem = _EmbeddingLoss(rows, EmbeddingModel(2, kernel, workers))
     x = rng.normal(size=12 + 4 * workers)
     assert check_grad(lambda v: problem.value(v)[0], lambda v: problem.value(v)[1], x) < 1e-4
 

@@ -76,6 +76,17 @@ TAKEN, NAMED = ("duration", "confidence", "logprob"), ("weight", "gold", "source
 ROLES = (*VOTE, "time", *TAKEN, *NAMED, *ROW_COLUMNS, f"{PREDICTED}_*")
 
 
+def by_plain_name(header: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a header by their names in lower case, with underscores for blanks."""
+    return {name.strip().lower().replace(" ", "_"): name for name in header}
+
+
+def first_named(header: Sequence[str], names: str) -> str | None:
+    """Return the column with the first of these names that occurs, or None."""
+    columns = by_plain_name(header)
+    return next((columns[name] for name in names.split() if name in columns), None)
+
+
 def parse_columns(text: str | None, option: str = "--columns", answer: Sequence[str] = ("label",)) -> dict[str, str]:
     """Parse `task=item,worker=rater` as a mapping from our column names to the file's.
 

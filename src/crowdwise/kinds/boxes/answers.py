@@ -13,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder, Mask
+from ...core.answers import Answers, TextColumnCoder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.vocabulary import union
 from ...core.votes import Votes, frozen
-from .maths import match_lists, soft_f1, spread, starts
+from ...stats.ragged import spread, starts
+from .maths import match_lists, soft_f1
 
 # ----------------------------------------------------------------
 # Boxes as text: a JSON list of [x1, y1, x2, y2] or [x1, y1, x2, y2, "class"].
@@ -185,29 +187,13 @@ class Boxes(Answers):
         return (ordered.columns()["boxes"].rank("dense").to_numpy(),)
 
 
-class JsonCoder(Coder):
+class JsonCoder(TextColumnCoder):
     """Read a column of JSON lists. An empty cell is a missing answer; `[]` is an answer that marks nothing."""
 
     column: ClassVar[str]
 
     def __init__(self, columns: dict[str, Any]) -> None:
-        self.texts = _json_texts(columns.pop(self.column), self.column)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows without an answer; None if there are none."""
-        is_null = (self.texts.is_null() | (self.texts.str.strip_chars() == "")).fill_null(True).to_numpy()
-        return is_null if is_null.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these texts as missing answers and return those that occurred."""
-        texts = self.texts.str.strip_chars()
-        hit = texts.is_in(list(names)).fill_null(False)
-        self.texts = self.texts.set(hit, None)
-        return set(texts.filter(hit).unique().to_list())
+        super().__init__(_json_texts(columns.pop(self.column), self.column))
 
     def parse_rows(self, parse: Callable[[str], list[T]]) -> list[list[T]]:
         """Return the parsed cells, [] for empty ones. A cell that cannot be parsed raises a DataError."""
@@ -272,8 +258,7 @@ def _to_json(value: Any) -> Any:
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Return the column of boxes in a header, or None."""
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    column = next((columns[name] for name in NAMES.split() if name in columns), None)
+    column = first_named(header, NAMES)
     return None if column is None else {"boxes": column}
 
 

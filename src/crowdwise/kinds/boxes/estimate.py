@@ -11,8 +11,8 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
+from ...stats.ragged import starts
 from .answers import write
-from .maths import starts
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from ...core.vocabulary import quote
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ..spans.maths import ranges
+from ...stats.ragged import ranges
 from .answers import BoxCoder, Boxes
 from .estimate import BoxEstimate, BoxWorkers
 from .maths import (

@@ -1,7 +1,4 @@
-"""Matching, clustering and averaging of boxes.
-
-Ragged lists are stored as arrays: list g has size[g] elements from start[g] on.
-"""
+"""Matching, clustering and averaging of boxes; lists are stored as in `stats.ragged`."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...stats.ragged import spread, starts, sums
 from ..numbers.maths.gaussian import gaussian
 from ..numbers.maths.rows import NumberFit, NumberRows
 
@@ -19,28 +17,12 @@ Mask = npt.NDArray[np.bool_]
 F8 = npt.NDArray[np.float64]
 
 
-def starts(size: I8) -> I8:
-    """Return the start of each list, and the end of the last one."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size, dtype=np.int64)])
-
-
-def spread(begin: I8, size: I8) -> tuple[I8, I8]:
-    """Return (list, element) for every element of these lists."""
-    owner = np.repeat(np.arange(len(size), dtype=np.int64), size)
-    return owner, np.arange(len(owner), dtype=np.int64) - np.repeat(starts(size)[:-1] - begin, size)
-
-
 def all_pairs(begin_a: I8, size_a: I8, begin_b: I8, size_b: I8) -> tuple[I8, I8, I8]:
     """Return (g, a, b) for every element a of the g-th list on one side and b of the g-th list on the other."""
     group, a = spread(begin_a, size_a)
     wide = size_b[group]
     pair, b = spread(begin_b[group], wide)
     return group[pair], a[pair], b
-
-
-def sums(values: F8, group: I8, n: int) -> F8:
-    """Return the sum of the values of each group."""
-    return np.asarray(np.bincount(group, weights=values, minlength=n), dtype=np.float64)
 
 
 def medians(values: F8, group: I8, n: int) -> F8:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,17 +16,16 @@ from markupsafe import Markup, escape
 from ...core.result import Result
 from ...core.side_tables import SideTable
 from ...core.votes import Votes
-from ...evaluation.evaluate import gold_tasks
-from ...evaluation.scores import Table
+from ...evaluation.evaluate import evaluate
 from ...report import svg
-from ...report.page import fragment
+from ...report.page import fragment, truth_section
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import shown
+from ...stats.ragged import sums
 from .answers import Boxes, distance
 from .estimate import BoxEstimate
 from .fitting import estimated_answers
-from .scoring import evaluate
 
 # ----------------------------------------------------------------
 # Images with the drawn shapes as SVG: thin lines are single workers, thick lines the result.
@@ -35,7 +35,7 @@ CANVAS_WIDTH = 340.0
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class DrawnShape:
     """A closed polygon points[point, x y] in image coordinates; `kind` is "drawn" or "fused"."""
 
     points: F8
@@ -52,10 +52,10 @@ class Background:
     url: str = ""
 
 
-def rectangle(box: Sequence[float], kind: str, label: str = "") -> Shape:
+def rectangle(box: Sequence[float], kind: str, label: str = "") -> DrawnShape:
     """Return a box as a shape."""
     x1, y1, x2, y2 = box
-    return Shape(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]), kind, label)
+    return DrawnShape(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]), kind, label)
 
 
 def read_backgrounds(about: SideTable, tasks: pl.Series) -> dict[int, Background]:
@@ -91,7 +91,7 @@ def origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else ""
 
 
-def canvas(shapes: Sequence[Shape], background: Background, label: str) -> Markup:
+def canvas(shapes: Sequence[DrawnShape], background: Background, label: str) -> Markup:
     """Draw one image with its shapes."""
     x0, y0, x1, y1 = _frame(shapes, background)
     scale = CANVAS_WIDTH / (x1 - x0)
@@ -113,7 +113,7 @@ def canvas(shapes: Sequence[Shape], background: Background, label: str) -> Marku
     return svg.drawing(CANVAS_WIDTH, tall, body, "canvas", label)
 
 
-def _frame(shapes: Sequence[Shape], background: Background) -> tuple[float, float, float, float]:
+def _frame(shapes: Sequence[DrawnShape], background: Background) -> tuple[float, float, float, float]:
     """Return the visible area: the whole image if its size is known, otherwise all shapes with a margin."""
     if background.width is not None and background.height is not None:
         return 0.0, 0.0, background.width, background.height
@@ -132,47 +132,51 @@ MAX_IMAGES = 24
 
 def box_page(votes: Votes[Boxes], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
     """Return the standard sections, the most disputed images and, if the truth is given, the scores."""
-    sheet = plain_page(votes, result)
-    images, origins = _images(votes, result)
-    sections = [*sheet.sections[:-1], images, sheet.sections[-1]]
-    if truth is not None:
-        sections.append(_truth(blind or result, truth))
     estimate = result.estimate
     assert isinstance(estimate, BoxEstimate)
-    tables = [*sheet.tables, ("boxes.csv", "every box", estimate.box_table(result.tasks))]
-    return replace(sheet, sections=sections, tables=tables, images=origins)
+    sheet = page_with_images(votes, result, _most_disputed(votes, result), partial(_drawn_boxes, votes, estimate))
+    sheet = replace(sheet, tables=[*sheet.tables, ("boxes.csv", "every box", estimate.box_table(result.tasks))])
+    if truth is None:
+        return sheet
+    scores = evaluate(blind or result, truth, resamples=1)
+    return sheet.append(truth_section(scores, *scores.tables()))
 
 
-def _images(votes: Votes[Boxes], result: Result) -> tuple[Section, tuple[str, ...]]:
-    estimate = result.estimate
-    assert isinstance(estimate, BoxEstimate)
+def page_with_images(
+    votes: Votes[Any], result: Result, tasks: npt.NDArray[np.int64], draw: Callable[[int], tuple[list[DrawnShape], str]]
+) -> Sheet:
+    """Return the standard sections with the images of these tasks before the last one; draw(task) returns the shapes
+    on an image, and its caption.
+    """
+    backgrounds = read_backgrounds(votes.about_tasks, votes.tasks)
+    images, origins = [], set()
+    for task in tasks[:MAX_IMAGES].tolist():
+        shapes, caption = draw(task)
+        background = backgrounds.get(task, Background())
+        origins.add(origin(background.url))
+        images.append((shown(result.tasks[task]), canvas(shapes, background, caption), caption))
+    hosts = tuple(sorted(origins - {""}))
+    body = fragment("boxes/pictures.html.j2", rows=images, n=votes.n_tasks, by_url=bool(hosts))
+    sheet = plain_page(votes, result).insert(-1, Section("pictures", "Images", "Most disputed images", body))
+    return replace(sheet, images=hosts)
+
+
+def _most_disputed(votes: Votes[Boxes], result: Result) -> npt.NDArray[np.int64]:
+    """Return the tasks by the mean distance of the answers from the estimate, largest first."""
     answers = votes.answers.join(estimated_answers(votes, result))
     distances = distance(answers, np.arange(len(votes)), len(votes) + votes.task.astype(np.int64))
-    n = np.maximum(votes.labels_per_task, 1)
-    mean = np.bincount(votes.task, weights=distances, minlength=votes.n_tasks) / n
-    order = np.argsort(-mean, kind="stable")[:MAX_IMAGES]
-    backgrounds, names = read_backgrounds(votes.about_tasks, votes.tasks), estimate.tags.to_list()
-    rows, origins = [], set()
-    for task in order.tolist():
-        a, b = votes.task_offsets[task], votes.task_offsets[task + 1]
-        box = slice(votes.answers.start[a], votes.answers.start[b])
-        shapes = [rectangle(corner, "drawn") for corner in votes.answers.corner[box].tolist()]
-        fused = slice(estimate.start[task], estimate.start[task + 1])
-        shapes += [
-            rectangle(corner, "fused", names[tag])
-            for corner, tag in zip(estimate.corner[fused].tolist(), estimate.tag[fused].tolist(), strict=True)
-        ]
-        background = backgrounds.get(task, Background())
-        if background.url:
-            origins.add(origin(background.url))
-        n_kept = int(estimate.n_boxes[task])
-        caption = f"{int(b - a)} answers, {len(shapes) - n_kept} boxes drawn, {n_kept} kept"
-        rows.append((shown(result.tasks[task]), canvas(shapes, background, caption), caption))
-    body = fragment("boxes/pictures.html.j2", rows=rows, n=votes.n_tasks, by_url=bool(origins - {""}))
-    return Section("pictures", "Images", "Most disputed images", body), tuple(sorted(origins - {""}))
+    mean = sums(distances, votes.task, votes.n_tasks) / np.maximum(votes.labels_per_task, 1)
+    return np.argsort(-mean, kind="stable")
 
 
-def _truth(result: Result, truth: Any) -> Section:
-    scores = evaluate(result, truth, fit_gold=gold_tasks(result), resamples=1)
-    tables = [Table(f"{scores.n:,} images", ["score", "value", "95 % interval"], scores.rows()), *scores.tables()]
-    return Section("truth", "Truth", "Against the truth", Markup(fragment("tables.html.j2", tables=tables)))
+def _drawn_boxes(votes: Votes[Boxes], estimate: BoxEstimate, task: int) -> tuple[list[DrawnShape], str]:
+    """Return all boxes that were drawn on an image, its estimated boxes, and a caption."""
+    first, after = votes.task_offsets[task], votes.task_offsets[task + 1]
+    rows = slice(votes.answers.start[first], votes.answers.start[after])
+    drawn = [rectangle(corner, "drawn") for corner in votes.answers.corner[rows].tolist()]
+    rows = slice(estimate.start[task], estimate.start[task + 1])
+    fused = [
+        rectangle(corner, "fused", str(estimate.tags[tag]))
+        for corner, tag in zip(estimate.corner[rows].tolist(), estimate.tag[rows].tolist(), strict=True)
+    ]
+    return [*drawn, *fused], f"{int(after - first)} answers, {len(drawn)} boxes drawn, {len(fused)} kept"

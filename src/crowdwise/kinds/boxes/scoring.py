@@ -11,13 +11,11 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.describe import common
-from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import check_estimates, scored_tasks
 from ...evaluation.scores import Scores, Table, finite_or_none
-from ...stats.bootstrap import bootstrap_interval
+from ...stats.bootstrap import bootstrap_intervals, ratio_of_sums
 from .answers import Boxes
 from .estimate import BoxEstimate
 from .fitting import align_classes, box_truth
@@ -86,27 +84,16 @@ def evaluate(
     """
     tasks, estimated = _boxes(result)
     names, truth_boxes = box_truth(truth)
-    at, has_estimate = lookup(tasks, names)
-    if not has_estimate.any():
-        raise DataError("none of the tasks in the truth has boxes here; do the task ids match?")
-    is_gold = has_estimate & among(names, fit_gold)
-    scored = np.flatnonzero(has_estimate & ~is_gold)
-    if not len(scored):
-        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
-    a, b = align_classes(estimated.take(at[scored]), truth_boxes.take(scored))
+    scored = scored_tasks(tasks, names, fit_gold, "boxes")
+    a, b = align_classes(estimated.take(scored.estimate), truth_boxes.take(scored.truth))
     terms = _terms(a, b)
-    scores = {name: float(function(terms.sum(axis=0)[None])[0]) for name, function in _SCORES.items()}
-    intervals: dict[str, tuple[float, float]] = {}
-    if resamples:
-        rng = np.random.default_rng(seed)
-        for name, function in _SCORES.items():
-            ends = bootstrap_interval(terms, function, 0.95, rng)
-            if ends is not None:
-                intervals[name] = ends
     return BoxEvaluation(
-        n=len(scored), scores=scores, intervals=intervals, truths_without_labels=int((~has_estimate).sum()),
-        n_gold_left_out=int(is_gold.sum()), by_class=_by_class(a, b),
-    )  # fmt: skip
+        n=len(scored),
+        scores={name: float(function(terms.sum(axis=0)[None])[0]) for name, function in _SCORES.items()},
+        intervals=bootstrap_intervals(terms, _SCORES, 0.95, np.random.default_rng(seed)) if resamples else {},
+        by_class=_by_class(a, b),
+        **scored.left_out,
+    )
 
 
 def _boxes(result: Result | pl.DataFrame) -> tuple[pl.Series, Boxes]:
@@ -114,11 +101,7 @@ def _boxes(result: Result | pl.DataFrame) -> tuple[pl.Series, Boxes]:
         estimate = result.estimate
         assert isinstance(estimate, BoxEstimate)
         return result.tasks, Boxes(estimate.n_boxes, estimate.corner, estimate.tag, estimate.tags)
-    for name in ("task", "boxes"):
-        if name not in result.columns:
-            raise DataError(f"the table has no column {name!r}; it has {', '.join(result.columns)}")
-    if result["task"].is_duplicated().any():
-        raise DataError(f"task {result['task'].filter(result['task'].is_duplicated())[0]!r} occurs in two rows")
+    check_estimates(result, "boxes")
     names, boxes = box_truth(result.select("task", pl.col("boxes").fill_null("[]")))
     order = names.arg_sort()
     return names.gather(order), boxes.take(order.to_numpy())
@@ -151,18 +134,6 @@ def _terms(a: Boxes, b: Boxes) -> F8:
     return out
 
 
-def _ratio(top: Callable[[F8], F8], bottom: Callable[[F8], F8]) -> Callable[[F8], F8]:
-    def value(sums: F8) -> F8:
-        over, under = top(sums), bottom(sums)
-        return np.asarray(np.divide(over, under, out=np.full(len(sums), np.nan), where=under > 0))
-
-    return value
-
-
-def _column(index: int) -> Callable[[F8], F8]:
-    return lambda sums: np.asarray(sums[:, index])
-
-
 def _f1(index: int) -> Callable[[F8], F8]:
     """Return 2 · matched / (found + true); 1 if there is nothing to find and nothing was found."""
     return lambda sums: np.where(
@@ -171,15 +142,15 @@ def _f1(index: int) -> Callable[[F8], F8]:
 
 
 _SCORES: dict[str, Callable[[F8], F8]] = {
-    "precision": _ratio(_column(HIT), _column(FOUND)),
-    "recall": _ratio(_column(HIT), _column(TRUE)),
+    "precision": ratio_of_sums(HIT, FOUND),
+    "recall": ratio_of_sums(HIT, TRUE),
     "f1": _f1(HIT),
-    "precision_75": _ratio(_column(HIT_75), _column(FOUND)),
-    "recall_75": _ratio(_column(HIT_75), _column(TRUE)),
+    "precision_75": ratio_of_sums(HIT_75, FOUND),
+    "recall_75": ratio_of_sums(HIT_75, TRUE),
     "f1_75": _f1(HIT_75),
-    "mean_iou": _ratio(_column(IOU), _column(HIT)),
-    "count_error": _ratio(_column(OFF), _column(ONE)),
-    "exact_count": _ratio(_column(RIGHT), _column(ONE)),
+    "mean_iou": ratio_of_sums(IOU, HIT),
+    "count_error": ratio_of_sums(OFF, ONE),
+    "exact_count": ratio_of_sums(RIGHT, ONE),
 }
 
 

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,8 @@ import polars as pl
 
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
+from ...stats.ragged import spread, starts
 from .answers import Boxes, box_votes
 
 F8 = npt.NDArray[np.float64]
@@ -125,10 +125,7 @@ def box_crowd(
 def _targets(true_size: I8, task: I8, honest: npt.NDArray[np.bool_]) -> tuple[I8, I8]:
     """(row, object) of each object that an honest worker might draw."""
     n_objects = true_size[task] * honest
-    first_object = np.concatenate([[0], np.cumsum(true_size)[:-1]])
-    row = np.repeat(np.arange(len(task)), n_objects)
-    first_of_row = np.concatenate([[0], np.cumsum(n_objects)[:-1]])
-    return row, np.arange(len(row)) - np.repeat(first_of_row - first_object[task], n_objects)
+    return spread(starts(true_size)[task], n_objects)
 
 
 def _boxes_anywhere(n: int, rng: np.random.Generator) -> F8:
@@ -152,13 +149,7 @@ class PlantedBoxes(Planted[Votes[Boxes]]):
         self.tags = pl.Series("tag", [""] if n_tags == 1 else [f"c{i}" for i in range(n_tags)], dtype=pl.String)
         drawn = Boxes(planted.size, planted.corner, planted.tag, self.tags)
         self._true_boxes = Boxes(planted.true_size, planted.true_corner, planted.true_tag, self.tags)
-        votes = box_votes(
-            tasks.gather(planted.task),
-            workers.gather(planted.worker),
-            drawn.columns()["boxes"],
-            tasks=tasks,
-            workers=workers,
-        )
+        votes = box_votes(boxes=drawn.columns()["boxes"], **answer_columns(planted, tasks, workers))
         image_size = pl.DataFrame({"task": tasks}).with_columns(width=pl.lit(WIDTH), height=pl.lit(HEIGHT))
         parameters = {name: np.round(getattr(planted, name), 4) for name in ("recall", "extra", "spread")}
         super().__init__(
@@ -174,15 +165,9 @@ class PlantedBoxes(Planted[Votes[Boxes]]):
         return self._true_boxes
 
 
-def _draw(size: Size, **options: Any) -> PlantedBoxes:
-    if size.classes is not None:
-        options["classes"] = size.classes
-    return PlantedBoxes(box_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
-
-
 BOX_SCENARIOS = scenarios(
     "boxes",
-    _draw,
+    planted_by(box_crowd, PlantedBoxes),
     {
         "boxes_plain": ("boxes on images: missed objects, extra boxes, inexact sides", {}),
         "boxes_classes": ("boxes of three classes", {"classes": 3}),

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...evaluation.scores import Table
-from ...workers.distance_based import DistanceStudy, study_parts
+from ...workers.distance_based import DistanceStudy, study_parts, with_summary
 from ...workers.flags import Flag
-from ...workers.studied import best_and_worst, between, number
+from ...workers.studied import BEST_AND_WORST, between, number
+from ...workers.tables import WorkerRows, end_rows
 from .answers import Boxes
 
-Rows = tuple[list[str], list[list[str]]]
+_HEADER = ["worker", "images", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious", "IoU"]
 
 
-def worker_rows(result: Result, limit: int = 5) -> Rows:
+def worker_rows(result: Result, limit: int = 5) -> WorkerRows:
     """Return header and rows of the best and the worst workers by the F1 of their boxes."""
-    table = with_f1(result)
-    best, worst = best_and_worst(table, limit, "f1")
-    rows = [
-        [str(r["worker"]), f"{r['n_labels']:,}", number(r["recall"]), between(r["recall_low"], r["recall_high"]),
-         number(r["precision"]), between(r["precision_low"], r["precision_high"]), f"{r['missed']:,}",
-         f"{r['spurious']:,}", number(r["overlap"])]
-        for r in best.vstack(worst.reverse()).to_dicts()
-    ]  # fmt: skip
-    if len(worst):
-        rows.insert(limit, ["…"] + [""] * 8)
-    header = [
-        "worker",
-        "images",
-        "recall",
-        "95 % interval",
-        "precision",
-        "95 % interval",
-        "missed",
-        "spurious",
-        "IoU",
+    return end_rows(with_f1(result), limit, "f1", _HEADER, _cells)
+
+
+def _cells(row: dict[str, Any], digits: int = 3) -> list[str]:
+    rates = [
+        text
+        for name in ("recall", "precision")
+        for text in (number(row[name], digits), between(row[f"{name}_low"], row[f"{name}_high"], digits))
     ]
-    return header, rows
+    counts = [f"{row[name]:,}" for name in ("n_labels", "missed", "spurious")]
+    return [str(row["worker"]), counts[0], *rates, *counts[1:], number(row["overlap"], digits)]
 
 
 def with_f1(result: Result) -> pl.DataFrame:
@@ -69,31 +58,13 @@ class BoxStudy(DistanceStudy):
     missed, spurious and overlap (IoU with the estimated boxes).
     """
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Return tables of all workers or, if there are many, of the best and the worst by F1."""
-        best, worst = best_and_worst(self.quality, ends, "f1")
-        parts = {"Workers, by recall and precision": best}
-        if len(worst):
-            parts = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
-        header = ["worker", "images", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious",
-                  "IoU", "follows", "flags"]  # fmt: skip
-        return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in parts.items()]
+    RANKED_BY: ClassVar[str] = "f1"
+    TITLES: ClassVar[tuple[str, str, str]] = ("Workers, by recall and precision", *BEST_AND_WORST)
+    HEADER: ClassVar[tuple[str, ...]] = (*_HEADER, "follows")
 
-    def _line(self, row: dict[str, Any]) -> list[str]:
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
-        return [
-            str(row["worker"]),
-            f"{row['n_labels']:,}",
-            number(row["recall"], 2),
-            between(row["recall_low"], row["recall_high"], 2),
-            number(row["precision"], 2),
-            between(row["precision_low"], row["precision_high"], 2),
-            f"{row['missed']:,}",
-            f"{row['spurious']:,}",
-            number(row["overlap"], 2),
-            number(row["follows"], 2),
-            ", ".join(names),
-        ]
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        return [*_cells(row, 2), number(row["follows"], 2)]
 
 
 def study_boxes(votes: Votes[Boxes], result: Result, *, gold: Any = None, idle: float = 600.0) -> BoxStudy:
@@ -109,8 +80,7 @@ def study_boxes(votes: Votes[Boxes], result: Result, *, gold: Any = None, idle: 
         The study.
     """
     parts = study_parts(votes, result, gold=gold, idle=idle)
-    more = with_f1(result).select("worker", *_MORE).with_columns(pl.col("worker").cast(votes.workers.dtype))
-    parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
+    parts["quality"] = with_summary(parts["quality"], with_f1(result).select("worker", "n_labels", *_MORE))
     return BoxStudy(**parts)
 
 

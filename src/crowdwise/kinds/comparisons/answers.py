@@ -6,20 +6,18 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder
+from ...core.answers import Answers, Mask
 from ...core.errors import DataError
-from ...core.intake.coding import encode
-from ...core.intake.column import Column
 from ...core.intake.frames import to_polars
-from ...core.vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary, widened
-from ...core.votes import Votes, frozen
+from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
+from ...core.vocabulary import Codes, as_series, lookup, quote
+from ...core.votes import Votes
 from .maths.models import LEFT, RIGHT, TIE, PairRows
 
 # ----------------------------------------------------------------
@@ -42,7 +40,6 @@ ONE_HOT = {"won_left": "winner_model_a", "won_right": "winner_model_b", "won_tie
 # Columns of other kinds.
 OTHER = ("head", "anchor", "same", "reference_item")
 CONTEXT = ("prompt", "topic")
-EVERYONE = "everyone"
 # A pair is named after its items; names longer than this are replaced by a hash.
 LONGEST = 120
 
@@ -181,36 +178,31 @@ def _short(names: pl.Series) -> pl.Series:
     return names.replace(long, pl.Series(marks))
 
 
-Mask = npt.NDArray[np.bool_]
 OUTCOMES = ("left", "right", "tie")
+# Outcome when the sides are swapped.
+SWAPPED = np.array([RIGHT, LEFT, TIE], dtype=np.int8)
 # Words for each outcome, beside the name of the winning item.
 WORDS = {
     LEFT: ("left", "a1", "a", "model_a", "first", "item_a", "option_a", "response_a", "answer_a"),
     RIGHT: ("right", "a2", "b", "model_b", "second", "item_b", "option_b", "response_b", "answer_b"),
     TIE: ("tie", "equal", "draw", "both", "neither", "tie (bothbad)", "tie (both bad)", "bothbad", "both_bad", "same"),
 }
-SELF = "an item compared with itself"
 # From this many answers without ties on, a side that always wins is the column in which the file lists the winner.
 LISTED = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons(Answers):
+class Comparisons(ItemAnswers):
     """left[row] and right[row] as codes into `items`; outcome[row] is 0 (left wins), 1 (right wins) or 2 (a tie)."""
 
     kind: ClassVar[str] = "comparisons"
+    SIDES: ClassVar[tuple[str, ...]] = ("left", "right")
+    OUTCOME: ClassVar[str] = "outcome"
 
     left: Codes
     right: Codes
     outcome: npt.NDArray[np.int8]
     items: pl.Series
-
-    def __post_init__(self) -> None:
-        for name in ("left", "right", "outcome"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
-
-    def __len__(self) -> int:
-        return len(self.left)
 
     @property
     def winner(self) -> Codes:
@@ -219,44 +211,23 @@ class Comparisons(Answers):
             np.int32
         )
 
-    def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The answers of these rows."""
-        return type(self)(self.left[rows], self.right[rows], self.outcome[rows], self.items)
-
-    def join(self, other: Self) -> Self:
-        """Concatenate two sets of answers, over the items of both."""
-        items, self_codes, other_codes = widened(self.items, other.items)
-        sides = [
-            np.concatenate([_moved(a, self_codes), _moved(b, other_codes)])
-            for a, b in ((self.left, other.left), (self.right, other.right))
-        ]
-        return type(self)(sides[0], sides[1], np.concatenate([self.outcome, other.outcome]), items)
-
     def columns(self) -> dict[str, pl.Series]:
         """Return the columns left, right and winner (a side or a tie)."""
         winner = pl.Series("winner", OUTCOMES, dtype=pl.String).gather(self.outcome.astype(np.int64))
-        return {
-            "left": self.items.gather(self.left).rename("left"),
-            "right": self.items.gather(self.right).rename("right"),
-            "winner": winner,
-        }
+        return {**self.item_columns(), "winner": winner}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
         """The two items in a fixed order and the winner: answers that differ in the sides only are equal."""
         return np.minimum(self.left, self.right), np.maximum(self.left, self.right), self.winner
 
 
-def _moved(codes: Codes, table: Codes | None) -> Codes:
-    return codes if table is None or not len(table) else table[codes]
-
-
-class ComparisonCoder(Coder):
+class ComparisonCoder(ItemCoder):
     """Read the columns left, right, winner (a side, a tie, or the winner's name), or chosen, rejected."""
 
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         columns.pop("prompt", None)
         columns.pop("topic", None)
-        self.won: pl.Series | None = None
+        won: pl.Series | None = None
         if "chosen" in columns:
             sides = [columns.pop("chosen"), columns.pop("rejected", None)]
         else:
@@ -264,68 +235,32 @@ class ComparisonCoder(Coder):
             if missing:
                 raise DataError(f"comparisons need the columns left, right and winner; {missing[0]} is missing")
             sides = [columns.pop("left"), columns.pop("right")]
-            self.won = plain_text(columns.pop("winner"), "winner")
+            won = plain_text(columns.pop("winner"), "winner")
         if sides[1] is None:
             raise DataError("a column `chosen` needs a column `rejected` beside it")
         one, two = (plain_text(side, name) for side, name in zip(sides, ("left", "right"), strict=True))
-        if len(one) != len(two) or (self.won is not None and len(self.won) != len(one)):
+        if len(one) != len(two) or (won is not None and len(won) != len(one)):
             raise DataError("the columns of the comparisons do not have the same length")
-        if one.dtype != two.dtype:
-            one, two = one.cast(pl.String), two.cast(pl.String)
-        self.size = len(one)
+        super().__init__((one, two), won, items)
         self.listed = False  # whether the file always lists the winner on the same side
-        self.both = Column.of(pl.concat([one, two.rename(one.name)]), "item")
-        self.given = None if items is None else sorted_vocabulary(items, "item")
-
-    def __len__(self) -> int:
-        return self.size
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows in which an item or the winner is missing."""
-        is_missing = np.zeros(self.size, dtype=bool)
-        if self.both.null is not None:
-            is_missing |= self.both.null[: self.size] | self.both.null[self.size :]
-        if self.won is not None:
-            text = self.won.cast(pl.String).str.strip_chars()
-            is_missing |= (text.is_null() | (text == "")).to_numpy()
-        return is_missing if is_missing.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these values as missing items and winners."""
-        left_out = self.both.leave_out(names)
-        if self.won is not None:
-            text = self.won.cast(pl.String)
-            hit = text.str.strip_chars().is_in(list(names)).fill_null(False)
-            left_out |= set(text.filter(hit).str.strip_chars().to_list())
-            self.won = text.set(hit, None)
-        return left_out
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Mark rows with two different items; raise where the winner is neither of them, nor a side or a tie."""
-        outcome = self._outcome(keep)
+        outcome = self.read_outcome(keep)
         decided = outcome[keep & (outcome != TIE)]
-        self.listed = self.won is not None and len(decided) >= LISTED and len(np.unique(decided)) == 1
-        is_self = self.both.codes[: self.size] == self.both.codes[self.size :]
-        dropped[SELF] = int((keep & is_self).sum())
-        return np.asarray(~is_self)
+        self.listed = self.outcome is not None and len(decided) >= LISTED and len(np.unique(decided)) == 1
+        return self.different_items(keep, dropped)
 
     def finish(self) -> Comparisons:
         """Return the answers. Without sides (chosen, rejected) the left item is arbitrary."""
-        items, codes = self.both.vocabulary, self.both.codes.astype(np.int32)
-        if self.given is not None:
-            table, is_given = lookup(self.given, items)
-            if not is_given.all():
-                raise DataError(f"items {quote(items.filter(~pl.Series(is_given)))} are not among the given ones")
-            items, codes = self.given, (table[codes] if len(table) else codes)
-        left, right = codes[: self.size], codes[self.size :]
-        outcome = self._outcome(np.zeros(self.size, dtype=bool))
-        if self.won is None or self.listed:
+        items, (left, right) = self.coded_items()
+        outcome = self.read_outcome(np.zeros(self.size, dtype=bool))
+        if self.outcome is None or self.listed:
             # No sides: give each pair one that depends neither on the order of the names nor on the winner.
             swap = (left > right) != ((left + right) % 2 == 1)
-            outcome = np.where(swap, np.array([1, 0, 2])[outcome], outcome)
+            outcome = np.where(swap, SWAPPED[outcome], outcome)
             left, right = np.where(swap, right, left), np.where(swap, left, right)
-        return Comparisons(left, right, outcome.astype(np.int8), items.rename("item"))
+        return Comparisons(left, right, outcome.astype(np.int8), items)
 
     def notes(self, answers: Answers) -> tuple[str, ...]:  # noqa: ARG002
         """Note that sides are not positions, where the file always lists the winner on the same side."""
@@ -333,12 +268,13 @@ class ComparisonCoder(Coder):
             return ()
         return ("the same side wins every answer, so the file lists the winner there; sides are not used as positions",)
 
-    def _outcome(self, keep: Mask) -> npt.NDArray[np.int8]:
-        left, right = self.both.codes[: self.size], self.both.codes[self.size :]
-        if self.won is None:
+    def read_outcome(self, keep: Mask) -> npt.NDArray[np.int8]:
+        """Return the outcome of each row; raise where the winner of one of the rows in `keep` cannot be read."""
+        left, right = self.by_side(self.items.codes)
+        if self.outcome is None:
             return np.full(self.size, LEFT, dtype=np.int8)
-        text = self.won.cast(pl.String).str.strip_chars()
-        names = self.both.vocabulary.cast(pl.String)
+        text = self.outcome_text
+        names = self.items.vocabulary.cast(pl.String)
         distinct = text.drop_nulls().unique()
         words = {word: code for code, synonyms in WORDS.items() for word in synonyms}
         as_item, is_item = lookup(names, distinct) if len(names) else (np.zeros(len(distinct), np.int32),) * 2
@@ -388,7 +324,7 @@ def distance(answers: Comparisons, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> 
     """
     one, two = answers.outcome[i], answers.outcome[j]
     is_swapped = (answers.left[i] == answers.right[j]) & (answers.right[i] == answers.left[j])
-    two = np.where(is_swapped, np.array([1, 0, 2], dtype=two.dtype)[two], two)
+    two = np.where(is_swapped, SWAPPED[two], two)
     return np.where(one == two, 0.0, np.where((one == 2) | (two == 2), 0.5, 1.0))
 
 
@@ -429,15 +365,12 @@ def comparison_votes(
     >>> comparison_votes(["a", "a", "b"], ["b", "c", "c"], ["left", "tie", "c"], worker=["ann", "bob", "ann"])
     Votes(3 comparisons, 3 tasks, 2 workers)
     """
+    columns = {"left": left, "right": right, "winner": winner}
     optional = {"task": task, "worker": worker, "prompt": prompt}
-    columns = {"left": left, "right": right, "winner": winner, **{n: v for n, v in optional.items() if v is not None}}
-    notes, about, repeats = fill_columns(columns)
-    columns |= numbers
-    if repeats and duplicates == "error":
-        duplicates = "keep"
-    options = {"duplicates": duplicates, "tasks": tasks, "workers": workers, "missing": missing, "notes": notes}
-    votes: Votes[Comparisons] = Votes._of(encode(columns, partial(ComparisonCoder, items=items), **options))
-    return votes if about is None else votes.about(tasks=about)
+    return item_votes(
+        columns, optional, fill_columns, ComparisonCoder, items=items, numbers=numbers, duplicates=duplicates,
+        tasks=tasks, workers=workers, missing=missing,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- Votes of comparisons as arrays

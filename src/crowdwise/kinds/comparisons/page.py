@@ -6,27 +6,31 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from markupsafe import Markup
 
-from ...core.errors import CrowdwiseError
 from ...core.result import Result
 from ...core.votes import Votes
-from ...evaluation.evaluate import gold_tasks
 from ...evaluation.scores import Table
 from ...evaluation.statement import outlook
-from ...report.leaderboard import boards, leaderboard
-from ...report.page import agreement_section, fragment
+from ...report.leaderboard import (
+    answers_section,
+    boards,
+    leaderboard,
+    order_truth_section,
+    readable_truth,
+    sentences_text,
+)
+from ...report.page import agreement_section, table_section
+from ...report.plain_page import fitted, study_tables, verdict_section, workers_section
 from ...report.sheet import Section, Sheet
 from ...report.text import count, percent, shown
-from ...report.workers import notes as flag_notes
-from ...report.workers import whom_to_talk_to
-from ...workers.flags import agreement_table, flag_table
 from .answers import Comparisons
 from .estimate import ComparisonEstimate
-from .scoring import evaluate, sentences
+from .fitting import pair_gold
+from .scoring import sentences
 from .workers import study_comparisons
 
-ENDS, TASKS, RESAMPLES = 100, 100, 300
+# Maximum number of pairs shown.
+TASKS = 100
 _AGREEMENT = "Agreement between answers of different workers to the same pair. The bar is the 95 % interval over pairs."
 _HOW = (
     "A difference of 1 between two scores means that the better item wins in 73 % of the answers of a reliable worker. "
@@ -43,32 +47,27 @@ def comparison_page(
     votes: Votes[Comparisons], result: Result, *, truth: Any = None, blind: Result | None = None
 ) -> Sheet:
     """Build all sections of the page (see `report.render`)."""
-    study = study_comparisons(votes, result, gold=_pairs_of(votes, truth))
+    study = study_comparisons(votes, result, gold=readable_truth(pair_gold, truth, votes))
     estimate = result.estimate
     assert isinstance(estimate, ComparisonEstimate)
     board = estimate.leaderboard().filter(pl.col("n_asked") > 0)
-    serious = [flag for flag in study.flags if flag.name != "unknown"]
-    talk = {"talk": whom_to_talk_to(serious, study.meanings), "n_talk": len({str(flag.worker) for flag in serious})}
-    lines = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
-    closing = " ".join(lines) + f" {study.closing()}"
-    workers = fragment("flags.html.j2", notes=flag_notes(study.flags, study.meanings))
-    workers += fragment("tables.html.j2", tables=[_fit(table) for table in study.worker_tables(ENDS)])
+    closing = f"{sentences_text([outlook(result), *sentences(votes, result)])} {study.closing()}"
     sections = [
-        Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=closing)),
+        verdict_section(study, closing),
         Section("leaderboard", "Leaderboard", "Leaderboard",
                 leaderboard([_HOW], boards(board, titles(votes, estimate, board)))),
-        Section("data", "Data", "Data and ledger", _data(votes)),
+        answers_section(votes, _facts(votes)),
         agreement_section(study.agreement, _AGREEMENT),
-        Section("workers", "Workers", "Workers", workers),
-        Section("tasks", "Pairs", "Pairs to ask again", fragment("tables.html.j2", tables=[_even(result, estimate)])),
-        Section("truth", "Truth", "Against the truth", _truth(blind or result, truth)),
+        workers_section(study),
+        table_section("tasks", "Pairs", "Pairs to ask again", _even(result, estimate)),
+        order_truth_section(
+            blind or result, truth, _NO_TRUTH, lambda scores: "known item" if scores.what == "items" else "known pair"
+        ),
     ]  # fmt: skip
     tables = [
         ("items.csv", "every item with its score and ranks", board),
         ("labels.csv", "every pair and its probabilities", result.to_table()),
-        ("quality.csv", "every worker", study.quality),
-        ("flags.csv", "every flag with its evidence", flag_table(study.flags)),
-        ("agreement.csv", "the coefficients", agreement_table(study.agreement)),
+        *study_tables(study),
     ]
     lead = f"{count(len(votes), 'comparison')} of {count(len(board), 'item')} by {count(votes.n_workers, 'worker')}"
     return Sheet(f"{lead} in {count(votes.n_tasks, 'pair')}", sections, tables)
@@ -92,32 +91,16 @@ def titles(votes: Votes[Comparisons], estimate: ComparisonEstimate, board: pl.Da
     return {component: names.get(component, f"Component {component}") for component in numbers}
 
 
-def _pairs_of(votes: Votes[Comparisons], truth: Any) -> Any:
-    """Return the truth if it is about pairs, which is gold for the workers; None if it is about items."""
-    from .fitting import pair_gold
-
-    if truth is None:
-        return None
-    try:
-        pair_gold(truth, votes)
-    except CrowdwiseError:
-        return None
-    return truth
-
-
-def _data(votes: Votes[Comparisons]) -> Markup:
+def _facts(votes: Votes[Comparisons]) -> list[list[str]]:
     facts = votes.describe()
     left = facts["left_wins"]
-    rows = [
+    return [
         ["items", f"{facts['items']:,}"],
         ["pairs", f"{facts['pairs']:,}"],
         ["ties", f"{facts['ties']:,}"],
         ["left wins, without ties", "–" if left is None else percent(left)],
         ["components of compared items", f"{facts['item_components']:,}"],
     ]
-    return fragment("tables.html.j2", tables=[Table("The answers", ["", ""], rows)]) + fragment(
-        "ledger.html.j2", ledger=votes.ledger.to_dict()
-    )
 
 
 def _even(result: Result, estimate: ComparisonEstimate) -> Table:
@@ -127,19 +110,4 @@ def _even(result: Result, estimate: ComparisonEstimate) -> Table:
     table = result.to_table()[order.tolist()]
     rows = [[f"{v:.3f}" if isinstance(v, float) else str(v) for v in row] for row in table.iter_rows()]
     title = f"The {len(rows):,} pairs closest to even, of {len(estimate):,}"
-    return _fit(Table(title, table.columns, rows))
-
-
-def _truth(result: Result, truth: Any) -> Markup:
-    if truth is None:
-        return fragment("comparisons/truth.html.j2", rows=[], about=_NO_TRUTH)
-    try:
-        scores = evaluate(result, truth, fit_gold=gold_tasks(result), resamples=RESAMPLES)
-    except CrowdwiseError as error:
-        return fragment("comparisons/truth.html.j2", rows=[], about=shown(f"{error}", 300))
-    what = count(scores.n, "known item" if scores.what == "items" else "known pair")
-    return fragment("comparisons/truth.html.j2", rows=scores.rows(), about=f"Against {what}.")
-
-
-def _fit(table: Table) -> Table:
-    return Table(table.title, [shown(name, 40) for name in table.header], [[shown(c) for c in r] for r in table.rows])
+    return fitted(Table(title, table.columns, rows))

@@ -19,7 +19,8 @@ from ...core.votes import Votes
 from ...evaluation.evaluate import ALL_GOLD, among
 from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
-from .answers import Comparisons, accepts, as_text, detect_columns, fill_columns, rows_of
+from ...workers.tables import summary_rows
+from .answers import SWAPPED, Comparisons, accepts, as_text, detect_columns, fill_columns, rows_of
 from .estimate import ComparisonEstimate
 from .fitting import outcomes
 from .maths.leaderboard import concordance
@@ -248,7 +249,7 @@ def describe(votes: Votes[Comparisons]) -> dict[str, Any]:
     answers, rows = votes.answers, rows_of(votes)
     decided = answers.outcome != TIE
     components = rows.component[rows.asked > 0]
-    outcome = np.where(answers.left <= answers.right, answers.outcome, np.array([1, 0, 2])[answers.outcome])
+    outcome = np.where(answers.left <= answers.right, answers.outcome, SWAPPED[answers.outcome])
     counts = np.zeros((votes.n_tasks, 3))
     np.add.at(counts, (votes.task, outcome), 1.0)
     n = counts.sum(axis=1)
@@ -340,28 +341,7 @@ def _lead(first: pl.DataFrame, result: Result, of: str) -> str:
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
     """Header and rows of the best and the worst workers, by the ends of the intervals of their reliability."""
-    summary: Any = result.worker_summary
-    answered = np.flatnonzero(result.labels_per_worker > 0)
-    best = answered[np.argsort(-np.nan_to_num(summary.reliability_low[answered]), kind="stable")]
-    selected = best if len(best) <= 2 * limit else np.concatenate([best[:limit], _worst(summary, answered, limit)])
-    names = result.workers.gather(selected).to_list()
-    rows = [
-        [
-            str(name),
-            f"{result.labels_per_worker[w]:,}",
-            f"{summary.reliability[w]:.3f}",
-            f"{summary.reliability_low[w]:.3f} – {summary.reliability_high[w]:.3f}",
-            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (summary.slope, summary.position)),
-        ]
-        for name, w in zip(names, selected.tolist(), strict=True)
-    ]
-    if len(selected) < len(best):
-        rows.insert(limit, ["…"] + [""] * 5)
-    return ["worker", "answers", "reliability", "95 % interval", "slope", "position"], rows
-
-
-def _worst(summary: Any, answered: Any, limit: int) -> Any:
-    return answered[np.argsort(-np.nan_to_num(summary.reliability_high[answered]), kind="stable")][-limit:]
+    return summary_rows(result, limit, "reliability", ("slope", "position"))
 
 
 def show(result: Result) -> tuple[str, list[Table]]:

@@ -9,15 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_kinds, draw_pairs, draw_rows, numbered
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import OUTCOMES, Comparisons, comparison_votes
 
 F8 = npt.NDArray[np.float64]
@@ -25,7 +24,7 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class PairCrowd:
+class ComparisonCrowd:
     """The answers of a simulated crowd and the parameters behind them.
 
     An honest worker answers left, right or tie with log-odds a, -a, tie, where a = (slope (score_left - score_right) +
@@ -59,7 +58,7 @@ def comparison_crowd(
     reversed: float = 0.0,
     constant: float = 0.0,
     seed: int | np.random.Generator = 0,
-) -> PairCrowd:
+) -> ComparisonCrowd:
     """Draw a crowd that compares pairs of items. The first pairs form a ring that connects all items.
 
     Args:
@@ -79,9 +78,7 @@ def comparison_crowd(
     rng = np.random.default_rng(seed)
     k = max(3, tasks // 8) if items is None else items
     score = rng.normal(0.0, scale, k)
-    ring = rng.permutation(k)
-    one = np.concatenate([ring, rng.integers(0, k, max(tasks - k, 0))])[:tasks]
-    two = np.concatenate([np.roll(ring, 1), (one[k:] + rng.integers(1, k, max(tasks - k, 0))) % k])[:tasks]
+    one, two = draw_pairs(k, tasks, rng)
     kind = draw_kinds(workers, {"random": random, "reversed": reversed, "constant": constant}, rng)
     kinds = np.array(kind)
     slopes = np.exp(rng.normal(0.0, slope, workers))
@@ -90,8 +87,7 @@ def comparison_crowd(
     pull = rng.normal(0.0, position, workers)
     pull = np.where(kinds == "constant", 12.0, np.where(kinds == "random", 0.0, pull))
     tie = np.full(workers, -np.inf) if ties is None else rng.normal(ties, 0.7, workers)
-    worker = draw_workers(tasks, workers, per_task, rng).ravel()
-    task = np.repeat(np.arange(tasks), per_task)
+    task, worker = draw_rows(tasks, workers, per_task, rng)
     swap = rng.random(len(task)) < 0.5
     left, right = np.where(swap, two[task], one[task]), np.where(swap, one[task], two[task])
     a = (slopes[worker] * (score[left] - score[right]) + pull[worker]) / 2
@@ -99,7 +95,7 @@ def comparison_crowd(
     edges = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     outcome = np.minimum((rng.random(len(task))[:, None] > edges).sum(axis=1), 2).astype(np.int8)
     i4 = np.int32
-    return PairCrowd(
+    return ComparisonCrowd(
         task.astype(i4), worker.astype(i4), left.astype(i4), right.astype(i4), outcome, score, slopes, pull, tie, kind
     )
 
@@ -112,18 +108,15 @@ class PlantedComparisons(Planted[Votes[Comparisons]]):
     PlantedComparisons(honest, reversed: Votes(200 comparisons, 40 tasks, 10 workers))
     """
 
-    def __init__(self, planted: PairCrowd) -> None:
+    def __init__(self, planted: ComparisonCrowd) -> None:
         tasks, workers = numbered("t", int(planted.task.max()) + 1), numbered("w", len(planted.kind))
         self.items = numbered("i", len(planted.score))
         votes = comparison_votes(
             self.items.gather(planted.left),
             self.items.gather(planted.right),
             pl.Series(OUTCOMES, dtype=pl.String).gather(planted.outcome.astype("int64")),
-            task=tasks.gather(planted.task),
-            worker=workers.gather(planted.worker),
-            tasks=tasks,
-            workers=workers,
             items=self.items,
+            **answer_columns(planted, tasks, workers),
         )
         super().__init__(
             votes,
@@ -139,15 +132,9 @@ class PlantedComparisons(Planted[Votes[Comparisons]]):
         return score
 
 
-def _draw(size: Size, **options: Any) -> PlantedComparisons:
-    return PlantedComparisons(
-        comparison_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options)
-    )
-
-
 COMPARISON_SCENARIOS = scenarios(
     "comparisons",
-    _draw,
+    planted_by(comparison_crowd, PlantedComparisons),
     {
         "comparisons_plain": ("which of two items is better; one item for every eight pairs", {}),
         "comparisons_ties": ("comparisons with ties; workers differ in how often they give them", {"ties": 0.0}),

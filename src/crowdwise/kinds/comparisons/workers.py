@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.item_answers import EVERYONE
 from ...core.result import Result
+from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.scores import Table
-from ...stats.abilities import BehaviourPosterior, by_answers, by_habit, chances, folds, some_rows
+from ...stats.abilities import BehaviourPosterior, by_answers, by_habit, chances, some_rows, worker_folds
 from ...workers.distance_based import (
     DISTANCE_FLAGS,
     LEAST,
@@ -21,12 +22,13 @@ from ...workers.distance_based import (
     DistanceStudy,
     no_behaviour_flags,
     study_parts,
+    with_first_columns,
 )
 from ...workers.flags import Flag, examples
-from ...workers.studied import best_and_worst, between, number
-from ...workers.tables import bar
-from .answers import EVERYONE, Comparisons, rows_of
-from .maths.leaderboard import Reliability, reliability
+from ...workers.studied import number
+from ...workers.tables import interval_cells
+from .answers import Comparisons, rows_of
+from .maths.leaderboard import ReliabilityPosterior, reliability
 from .maths.models import TIE, PairRows
 from .methods import CrowdBT
 
@@ -38,7 +40,7 @@ def pair_chances(rows: PairRows) -> BehaviourPosterior:
 
     Scores of `crowd_bt`, fitted without the worker's fold, give the expected answers of a typical worker.
     """
-    gap = unseen_gaps(rows)
+    gap = held_out_gaps(rows)
     use = np.flatnonzero((rows.outcome != TIE) & (rows.weights > 0))
     use = use[some_rows(rows.worker[use], rows.n_workers)]
     worker, left = rows.worker[use], (rows.outcome[use] == 0).astype(np.float64)
@@ -49,20 +51,11 @@ def pair_chances(rows: PairRows) -> BehaviourPosterior:
     return chances(loglik, by_habit(worker, left, rows.n_workers), enough)
 
 
-def unseen_gaps(rows: PairRows) -> F8:
+def held_out_gaps(rows: PairRows) -> F8:
     """Left minus right score of every row, fitted without the fold of its worker."""
     out = np.zeros(len(rows))
-    fold = folds(rows.n_workers, len(rows))[rows.worker]
-    for f in np.unique(fold).tolist():
-        training, held_out = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        training_rows = replace(
-            rows,
-            left=rows.left[training],
-            right=rows.right[training],
-            outcome=rows.outcome[training],
-            worker=rows.worker[training],
-            weight=None if rows.weight is None else rows.weight[training],
-        )
+    for training, held_out in worker_folds(rows.worker, rows.n_workers):
+        training_rows = rows.take(training)
         if (training_rows.outcome[training_rows.weights > 0] != TIE).any():
             score = CrowdBT().solve(training_rows, None).score
             out[held_out] = score[rows.left[held_out]] - score[rows.right[held_out]]
@@ -95,34 +88,18 @@ class PairStudy(DistanceStudy):
     """
 
     meanings: ClassVar[Mapping[str, str]] = FLAGS
+    RANKED_BY: ClassVar[str] = "reliability"
+    TITLES: ClassVar[tuple[str, str, str]] = (
+        "Workers, by reliability", "Most reliable workers {ends}", "Least reliable workers {ends}",
+    )  # fmt: skip
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "worker", "answers", "reliability", "95 % interval", "0 to 1", "left", "ties", "apart",
+    )  # fmt: skip
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Tables of all workers, or of the `ends` most and least reliable workers of many."""
-        best, worst = best_and_worst(self.quality, ends, "reliability")
-        tables = {"Workers, by reliability": best}
-        if len(worst):
-            suffix = f"({ends} of {int((self.quality['n_labels'] > 0).sum()):,}, by the {{}} end of the interval)"
-            tables = {
-                f"Most reliable workers {suffix.format('lower')}": best,
-                f"Least reliable workers {suffix.format('upper')}": worst,
-            }
-        header = ["worker", "answers", "reliability", "95 % interval", "0 to 1", "left", "ties", "apart", "flags"]
-        return [Table(title, header, [self._row(row) for row in table.to_dicts()]) for title, table in tables.items()]
-
-    def _row(self, row: dict[str, Any]) -> list[str]:
-        r, low, high = (row[f"reliability{end}"] for end in ("", "_low", "_high"))
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
-        return [
-            str(row["worker"]),
-            f"{row['n_labels']:,}",
-            number(r, 2),
-            between(low, high),
-            "" if None in (r, low, high) else bar(r, low, high, 16),
-            number(row["left"], 2),
-            number(row["ties"], 2),
-            number(row["apart"], 2),
-            ", ".join(names),
-        ]
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        rates = [number(row[name], 2) for name in ("left", "ties", "apart")]
+        return [str(row["worker"]), f"{row['n_labels']:,}", *interval_cells(row, "reliability"), *rates]
 
 
 def study_comparisons(votes: Votes[Comparisons], result: Result, *, gold: Any = None, idle: float = 600.0) -> PairStudy:
@@ -138,7 +115,7 @@ def study_comparisons(votes: Votes[Comparisons], result: Result, *, gold: Any = 
     votes = parts["votes"]
     rows = rows_of(votes)
     posterior = reliability(rows, _scores(votes, result))
-    parts["quality"] = _table(votes, result, posterior, parts["quality"])
+    parts["quality"] = _with_columns(parts["quality"], votes, result, posterior)
     others = [flag for flag in parts["flags"] if flag.name in ("copying", "fast")]
     parts["flags"] = [*pair_flags(votes, posterior, result), *others, *_unknown(votes)]
     return PairStudy(**parts)
@@ -150,13 +127,13 @@ def flag_comparisons(votes: Votes[Comparisons], result: Result) -> list[Flag]:
 
 
 def _scores(votes: Votes[Comparisons], result: Result) -> Any:
-    from ...core.vocabulary import lookup
-
     at, _ = lookup(result.items, votes.answers.items)
     return result.score[at] if len(at) else result.score
 
 
-def _table(votes: Votes[Comparisons], result: Result, posterior: Reliability, table: pl.DataFrame) -> pl.DataFrame:
+def _with_columns(
+    quality: pl.DataFrame, votes: Votes[Comparisons], result: Result, posterior: ReliabilityPosterior
+) -> pl.DataFrame:
     m, answers = votes.n_workers, votes.answers
     n = np.bincount(votes.worker, minlength=m)
     ties = np.bincount(votes.worker, answers.outcome == 2, m)
@@ -172,12 +149,10 @@ def _table(votes: Votes[Comparisons], result: Result, posterior: Reliability, ta
             "slope": result.slope,
             "position": result.position,
         }
-    added = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
-    first = ["worker", "n_labels"]
-    return pl.concat([table.select(first), added, table.drop(first)], how="horizontal")
+    return with_first_columns(quality, columns)
 
 
-def pair_flags(votes: Votes[Comparisons], posterior: Reliability, result: Result) -> list[Flag]:
+def pair_flags(votes: Votes[Comparisons], posterior: ReliabilityPosterior, result: Result) -> list[Flag]:
     """Flag reversed, random and one-sided workers, the most serious first."""
     decided = np.bincount(votes.worker, votes.answers.outcome != 2, votes.n_workers)
     enough = decided >= LEAST

@@ -19,7 +19,7 @@ from ...report.page import agreement_section, fragment
 from ...report.sheet import Section, Sheet
 from ...report.svg import NOTHING, Frame, drawing, room, short
 from ...report.text import count, number, percent, shown
-from ...report.workers import agreement_in_words, flags_by_worker, most_telling, whom_to_talk_to
+from ...report.workers import agreement_in_words, flags_by_worker, workers_to_contact, workers_to_show
 from ...report.workers import notes as flag_notes
 from ...workers.flags import agreement_table, flag_table
 from ...workers.studied import amount, amounts, best_first, number_as_given
@@ -123,7 +123,7 @@ TASKS, ANSWERS = 100, 40
 
 
 @dataclass(frozen=True)
-class WorkerRow:
+class NumberWorkerRow:
     """A worker (and part): `of` is the row of the quality table, `words` its numbers in the answers' units."""
 
     worker: str
@@ -135,10 +135,10 @@ class WorkerRow:
     flags: list[str]
 
 
-def worker_rows(study: NumberStudy) -> list[WorkerRow]:
+def worker_rows(study: NumberStudy) -> list[NumberWorkerRow]:
     """Rows by decreasing correlation with the others; of too many workers, the flagged and the busiest."""
-    flagged, units = flags_by_worker(study), study.units()
-    table = best_first(most_telling(study, flagged), TRUST)
+    flagged, units = flags_by_worker(study), study.units
+    table = best_first(workers_to_show(study, flagged), TRUST)
     reach = _bias_limits(table)
     out = []
     for row in table.to_dicts():
@@ -150,7 +150,7 @@ def worker_rows(study: NumberStudy) -> list[WorkerRow]:
             f"{name}_between": amounts(row[f"{name}_low"], row[f"{name}_high"], unit) for name in ("bias", "spread")
         }
         out.append(
-            WorkerRow(
+            NumberWorkerRow(
                 worker=shown(row["worker"]),
                 part=shown(part, 30),
                 of=row,
@@ -372,7 +372,7 @@ def number_verdict(
             *_convergence(result),
         ],
         steps=_verdict_steps(again, n_talk, unknown),
-        talk=whom_to_talk_to(serious, study.meanings),
+        talk=workers_to_contact(serious, study.meanings),
     )
 
 
@@ -381,7 +381,7 @@ def _half_widths(votes: Votes[Numbers], result: Result, study: NumberStudy) -> l
     assert isinstance(estimate, NumberEstimate)
     width = (estimate.high - estimate.low)[votes.labels_per_task > 0] / 2
     out = []
-    for j, (part, unit) in enumerate(study.units().items()):
+    for j, (part, unit) in enumerate(study.units.items()):
         if np.isfinite(width[:, j]).any():
             out.append((shown(part, 30), amount(float(np.nanmedian(width[:, j])), unit)))
     return out
@@ -397,7 +397,7 @@ def _estimate_range(result: Result, study: NumberStudy) -> list[str]:
     estimate = result.estimate
     assert isinstance(estimate, NumberEstimate)
     out = []
-    for j, (part, unit) in enumerate(study.units().items()):
+    for j, (part, unit) in enumerate(study.units.items()):
         value = estimate.value[:, j]
         if not len(value):
             continue
@@ -453,7 +453,7 @@ _AGREEMENT = (
 
 
 @dataclass(frozen=True)
-class PartSummary:
+class PartDistribution:
     """One part of the answers: its facts in words and its distribution."""
 
     name: str
@@ -495,7 +495,7 @@ def number_page(
         "n_workers": int((votes.labels_per_worker > 0).sum()),
         "meanings": study.meanings,
     }
-    again = {"rows": task_rows(votes, result, tasks, study.units()), "n_again": verdict.n_again, "n": votes.n_tasks}
+    again = {"rows": task_rows(votes, result, tasks, study.units), "n_again": verdict.n_again, "n": votes.n_tasks}
     sections = [
         Section("verdict", "Verdict", "Verdict", fragment("numbers/verdict.html.j2", verdict=verdict)),
         Section("data", "Data", "Data and ledger", _data(votes, result, study)),
@@ -520,14 +520,14 @@ def _data(votes: Votes[Numbers], result: Result, study: NumberStudy) -> Markup:
     assert isinstance(estimate, NumberEstimate)
     answered = votes.labels_per_task > 0
     columns = []
-    for j, (part, unit) in enumerate(study.units().items()):
+    for j, (part, unit) in enumerate(study.units.items()):
         answers, estimates = votes.answers.value[:, j], estimate.value[answered, j]
         about = f" of {shown(part, 30)}" if part else ""
         label = f"How {len(answers):,} answers{about} and {len(estimates):,} estimates are spread"
         part_facts = facts[votes.answers.names[j]]
         words = [(name, amount(part_facts[key], unit)) for key, name in _FACTS.items()]
         words.append(("different values", f"{part_facts['different_values']:,}"))
-        columns.append(PartSummary(shown(part, 40), words, histogram(answers, estimates, label)))
+        columns.append(PartDistribution(shown(part, 40), words, histogram(answers, estimates, label)))
     return fragment("numbers/data.html.j2", facts=facts, columns=columns, ledger=votes.ledger.to_dict())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,15 @@ from ...core import method_registry as registry
 from ...core.describe import common
 from ...core.errors import DataError, ParameterError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.distance_based import DistanceComparison, fit_methods
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.distance_based import DistanceComparison, fit_methods, held_out_folds, method_table
+from ...evaluation.evaluate import check_estimates, scored_tasks
 from ...evaluation.scores import Scores
 from ...evaluation.statement import ERROR, TO_CHECK
 from .answers import Numbers
 from .estimate import NumberEstimate
 from .fitting import number_truth
 from .maths.workers import Score, scores
-
-if TYPE_CHECKING:
-    from .answers import Numbers
 
 
 def describe_numbers(votes: Votes[Numbers]) -> dict[str, Any]:
@@ -147,22 +143,14 @@ def evaluate(
     """
     tasks, value, low, high, parts = _parts(estimates)
     table = number_truth(truth, tuple(parts))
-    at, is_known = lookup(tasks, table["task"])
-    if not is_known.any():
-        raise DataError("none of the tasks in the truth has an estimate here; do the task ids match?")
-    was_gold = is_known & among(table["task"], fit_gold)
-    is_scored = is_known & ~was_gold
-    if not is_scored.any():
-        raise DataError(ALL_GOLD.format(n=int(was_gold.sum())))
-    rows, true = at[is_scored], table.drop("task").to_numpy()[is_scored]
+    scored = scored_tasks(tasks, table["task"], fit_gold, "an estimate")
+    rows, true = scored.estimate, table.drop("task").to_numpy()[scored.truth]
     out = {}
     for j, part in enumerate(parts):
         ends = [None if e is None or np.isnan(e[rows, j]).all() else e[rows, j] for e in (low, high)]
         part_scores = scores(value[rows, j], true[:, j], ends[0], ends[1], seed=seed)
         out[part] = part_scores if resamples else {n: Score(s.value, np.nan, np.nan) for n, s in part_scores.items()}
-    return NumberEvaluation(
-        n=len(rows), parts=out, truths_without_labels=int((~is_known).sum()), n_gold_left_out=int(was_gold.sum())
-    )
+    return NumberEvaluation(n=len(rows), parts=out, **scored.left_out)
 
 
 def _parts(estimates: Result | pl.DataFrame) -> tuple[pl.Series, F8, F8 | None, F8 | None, list[str]]:
@@ -170,11 +158,7 @@ def _parts(estimates: Result | pl.DataFrame) -> tuple[pl.Series, F8, F8 | None, 
         estimate = estimates.estimate
         assert isinstance(estimate, NumberEstimate)
         return estimates.tasks, estimate.value, estimate.low, estimate.high, estimate.parts.to_list()
-    for name in ("task", "value"):
-        if name not in estimates.columns:
-            raise DataError(f"the estimates have no column {name!r}; they have {', '.join(estimates.columns)}")
-    if estimates["task"].is_duplicated().any():
-        raise DataError(f"task {estimates['task'].filter(estimates['task'].is_duplicated())[0]!r} has two estimates")
+    check_estimates(estimates, "value")
     columns = []
     for name in ("value", "low", "high"):
         try:
@@ -256,20 +240,14 @@ def compare(
     agreement = _agreement(results)
     for row in rows:
         row["agreement"] = agreement.get(row["method"])
-    order = ["method", "cpu_seconds", "iterations", "agreement", "held_out"]
-    table = pl.DataFrame(rows, infer_schema_length=None).select(*order, pl.exclude(*order, "reason"), "reason")
-    return NumberComparison(table, _tasks(votes, results), results, n_gold_left_out=n_gold_left_out)
+    return NumberComparison(method_table(rows), _tasks(votes, results), results, n_gold_left_out=n_gold_left_out)
 
 
 def _held_out(method: Any, votes: Votes[Numbers], gold: Any, folds: int, seed: int) -> float | None:
     """Root mean squared error of held-out answers, predicted by the estimate plus the worker's bias."""
-    if folds < 2 or len(votes) < 2 * folds:
-        return None
-    fold = np.random.default_rng(seed).permutation(np.arange(len(votes)) % folds)
     total, n = 0.0, 0
-    for k in range(folds):
-        out = votes.take(fold == k)
-        fit = method.fit(votes.take(fold != k), gold=gold)
+    for train, out in held_out_folds(votes, folds, seed):
+        fit = method.fit(train, gold=gold)
         is_predictable = (fit.labels_per_task > 0)[out.task] & (fit.labels_per_worker > 0)[out.worker]
         at = fit.estimate.value[out.task] + fit.worker_summary.bias[out.worker]
         scale = np.maximum(votes.answers.value.std(axis=0), 1e-300)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import copy_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import copy_answers, draw_kinds, draw_rows, draw_sources, numbered, source_names
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Numbers, number_votes
 
 F8 = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class NumberCrowd:
+class SimulatedNumbers:
     """The answers of a simulated crowd, sorted by task and worker, and the parameters behind them.
 
     An honest worker answers centre + slope * (truth - centre) + bias + noise of standard deviation `spread`, rounded to
@@ -65,7 +65,7 @@ def number_crowd(
     steps: Sequence[float] = (),
     limits: tuple[float, float] | None = None,
     seed: int | np.random.Generator = 0,
-) -> NumberCrowd:
+) -> SimulatedNumbers:
     """Draw a crowd that answers with numbers.
 
     Args:
@@ -100,14 +100,13 @@ def number_crowd(
     spread = scale * np.exp(rng.uniform(np.log(noise[0]), np.log(noise[1]), workers))
     spread = np.where(kinds == "constant", 0.01 * scale, np.where(kinds == "random", scale, spread))
     step = rng.choice(np.asarray(steps, dtype=np.float64), workers) if len(steps) else np.zeros(workers)
-    worker = draw_workers(tasks, workers, per_task, rng).ravel()
-    task = np.repeat(np.arange(tasks), per_task)
+    task, worker = draw_rows(tasks, workers, per_task, rng)
     error = rng.normal(size=len(task)) if heavy is None else rng.standard_t(heavy, size=len(task))
     value = centre + slopes[worker] * (truth[task] - centre) + biases[worker] + spread[worker] * error
     value = _on_scale(value, step[worker], limits)
     copies = draw_sources(kind, rng)
     value = copy_answers(task, worker, value, copies)
-    return NumberCrowd(
+    return SimulatedNumbers(
         task.astype(np.int32), worker.astype(np.int32), value, truth, centre, biases, slopes, spread, step, kind, copies
     )
 
@@ -125,12 +124,10 @@ class PlantedNumbers(Planted[Votes[Numbers]]):
     PlantedNumbers(constant, honest: Votes(100 numbers, 20 tasks, 10 workers))
     """
 
-    def __init__(self, planted: NumberCrowd) -> None:
+    def __init__(self, planted: SimulatedNumbers) -> None:
         tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
         super().__init__(
-            number_votes(
-                tasks.gather(planted.task), workers.gather(planted.worker), planted.value, tasks=tasks, workers=workers
-            ),
+            number_votes(value=planted.value, **answer_columns(planted, tasks, workers)),
             pl.DataFrame({"task": tasks, "value": planted.truth}),
             worker_columns(
                 workers,
@@ -144,14 +141,9 @@ class PlantedNumbers(Planted[Votes[Numbers]]):
         )
 
 
-def _draw(size: Size, **options: Any) -> PlantedNumbers:
-    options = {"centre": 50.0, "scale": 15.0, **options}
-    return PlantedNumbers(number_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
-
-
 NUMBER_SCENARIOS = scenarios(
     "numbers",
-    _draw,
+    planted_by(partial(number_crowd, centre=50.0, scale=15.0), PlantedNumbers),
     {
         "numbers_plain": ("numbers around 50: a bias and a noise of each worker", {}),
         "numbers_constants": ("numbers; a fifth of the workers nearly always give the same answer", {"constant": 0.2}),

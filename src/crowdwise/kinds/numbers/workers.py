@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,15 +14,15 @@ import polars as pl
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.votes import Votes
-from ...evaluation.scores import Table
+from ...workers.distance_based import first_pairs
 from ...workers.flags import Coefficient, Flag, examples
-from ...workers.studied import Studied, amount, amounts, best_and_worst, number, number_as_given
-from ...workers.tables import bar
+from ...workers.studied import RankedStudy, amount, amounts, number, number_as_given
+from ...workers.tables import interval_cells
 from ...workers.timing import Speed, speed
 from .answers import Numbers
 from .fitting import NumberModel, number_gold, rows_of
 from .maths.rows import NumberRows
-from .maths.workers import LEAST, Copying, Quality, Reliability, quality, reliability
+from .maths.workers import LEAST, AgreementCoefficients, Copying, Quality, quality, reliability
 
 F8 = npt.NDArray[np.float64]
 
@@ -102,13 +103,7 @@ def _copying(votes: Votes[Numbers], rows: NumberRows, quality: Quality, prefix: 
     pairs = quality.copying
     is_constant = quality.constant[pairs.first] | quality.constant[pairs.second]
     order = np.flatnonzero(~is_constant)[np.argsort(pairs.p[~is_constant], kind="stable")]
-    best: dict[int, int] = {}
-    partners: dict[int, list[int]] = {}
-    for k in order.tolist():
-        a, b = int(pairs.first[k]), int(pairs.second[k])
-        for worker, partner in ((a, b), (b, a)):
-            best.setdefault(worker, k)
-            partners.setdefault(worker, []).append(partner)
+    best, partners = first_pairs(pairs.first, pairs.second, order)
     for w, k in best.items():
         words = _pair_in_words(votes, pairs, k, w)
         tasks = _equal(rows, int(pairs.first[k]), int(pairs.second[k]))
@@ -155,7 +150,7 @@ _WORK, _FEWEST, _MOST = 40_000_000, 50, 200
 
 
 @dataclass(frozen=True, eq=False)
-class NumberStudy(Studied):
+class NumberStudy(RankedStudy):
     """Study of workers who give numbers.
 
     `quality` has one row per worker and part of the answers, with null for undefined values. Columns with an interval
@@ -177,51 +172,50 @@ class NumberStudy(Studied):
     """
 
     meanings: ClassVar[Mapping[str, str]] = NUMBER_FLAGS
+    RANKED_BY: ClassVar[str] = TRUST
+    TITLES: ClassVar[tuple[str, str, str]] = (
+        "Workers, by correlation with the others",
+        "Workers who agree most with the others {ends}",
+        "Workers who agree least with the others {ends}",
+    )
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "answers", "correlation", "95 % interval", "-1 to 1", "bias", "95 % interval", "spread", "slope",
+        "95 % interval",
+    )  # fmt: skip
+
     votes: Votes[Numbers] = field(repr=False)
     speed: Speed = field(repr=False)
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Return a table of all workers, or the top and bottom `ends` of many."""
-        best, worst = best_and_worst(self.quality, ends, TRUST)
-        several = len(self.votes.answers.parts) > 1
-        header = ["worker", *["part"] * several, "answers", "correlation", "95 % interval", "-1 to 1", "bias",
-                  "95 % interval", "spread", "slope", "95 % interval", "flags"]  # fmt: skip
-        parts = {"Workers, by correlation with the others": best}
-        if len(worst):
-            of = f"({ends} of {int((self.quality['n_labels'] > 0).sum()):,}, by the {{}} end of the interval)"
-            parts = {
-                f"Workers who agree most with the others {of.format('lower')}": best,
-                f"Workers who agree least with the others {of.format('upper')}": worst,
-            }
-        units = self.units()
-        return [
-            Table(title, header, [self._row(row, units, several) for row in table.to_dicts()])
-            for title, table in parts.items()
-        ]
+    def header(self) -> list[str]:
+        """Return the header of the tables."""
+        return ["worker", *["part"] * self._has_parts, *super().header()]
 
+    @property
+    def _has_parts(self) -> bool:
+        return len(self.votes.answers.parts) > 1
+
+    @cached_property
     def units(self) -> dict[str, float]:
         """Return the standard deviation of all answers, by part. It decides how numbers are rounded."""
         value = self.votes.answers.value
         return {part: float(value[:, j].std()) for j, part in enumerate(self.votes.answers.parts)}
 
-    def _row(self, row: dict[str, Any], units: dict[str, float], several: bool) -> list[str]:
-        unit = units[row.get("part", "")]
-        r, low, high = (row[f"correlation{end}"] for end in ("", "_low", "_high"))
-        drawn = "" if None in (r, low, high) else bar((r + 1) / 2, (low + 1) / 2, (high + 1) / 2, 16)
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        unit = self.units[row.get("part", "")]
+        correlation, _, drawn = interval_cells(row, "correlation", -1.0)
         return [
             str(row["worker"]),
-            *[str(row.get("part"))] * several,
+            *[str(row.get("part"))] * self._has_parts,
             f"{row['n_labels']:,}",
-            number(r, 2),
-            amounts(low, high, 1.0),
+            correlation,
+            amounts(row["correlation_low"], row["correlation_high"], 1.0),
             drawn,
             amount(row["bias"], unit),
             amounts(row["bias_low"], row["bias_high"], unit),
             amount(row["spread"], unit),
             number(row["slope"], 2),
             amounts(row["slope_low"], row["slope_high"], 1.0),
-            ", ".join(names),
         ]
 
 
@@ -317,7 +311,7 @@ def _agreement(votes: Votes[Numbers], rows: list[NumberRows]) -> list[Coefficien
     draws = int(np.clip(_WORK // max(len(votes), 1), _FEWEST, _MOST))
     out = []
     for part, part_rows in zip(votes.answers.parts, rows, strict=True):
-        coefficients: Reliability | None = reliability(part_rows, draws=draws) if several else None
+        coefficients: AgreementCoefficients | None = reliability(part_rows, draws=draws) if several else None
         out += [
             _coefficient(f"{part}: {name}" if part else name, key, coefficients, several)
             for key, name in _NAMES.items()
@@ -325,12 +319,9 @@ def _agreement(votes: Votes[Numbers], rows: list[NumberRows]) -> list[Coefficien
     return out
 
 
-def _coefficient(name: str, key: str, coefficients: Reliability | None, n: int) -> Coefficient:
+def _coefficient(name: str, key: str, coefficients: AgreementCoefficients | None, n: int) -> Coefficient:
     if coefficients is None:
         return Coefficient(name, None, reason="no task has two answers, so agreement is undefined")
-    value, low, high = getattr(coefficients, key)
-    if not np.isfinite(value):
-        return Coefficient(name, None, n=n, reason="the answers vary too little to measure agreement")
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return Coefficient(name, value, n=n, note="too few tasks for an interval")
-    return Coefficient(name, value, min(low, value), max(high, value), n)
+    return Coefficient.of_interval(
+        name, getattr(coefficients, key), n, "the answers vary too little to measure agreement"
+    )

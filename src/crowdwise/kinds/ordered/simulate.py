@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_kinds, draw_rows, numbered
+from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from ..classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
@@ -77,8 +77,7 @@ def ordered_crowd(
     biases = rng.normal(0, bias, workers)
     scales = np.exp(rng.uniform(np.log(scale[0]), np.log(scale[1]), workers))
     favourite = rng.integers(levels, size=workers)
-    worker = draw_workers(tasks, workers, per_task, rng).ravel()
-    task = np.repeat(np.arange(tasks), per_task)
+    task, worker = draw_rows(tasks, workers, per_task, rng)
     latent = truth[task] + biases[worker] + scales[worker] * rng.logistic(size=len(task))
     level = np.clip(np.round(latent), 0, levels - 1)
     level = np.where((kinds == "reversed")[worker], levels - 1 - level, level)
@@ -103,13 +102,10 @@ class PlantedOrder(Planted[Annotations]):
         self.levels = levels
         super().__init__(
             Annotations.from_arrays(
-                tasks.gather(planted.task),
-                workers.gather(planted.worker),
-                self.classes.gather(planted.level),
-                tasks=tasks,
-                workers=workers,
+                label=self.classes.gather(planted.level),
                 classes=self.classes,
                 order=self.classes.to_list(),
+                **answer_columns(planted, tasks, workers),
             ),
             pl.DataFrame({"task": tasks, "label": self.classes.gather(planted.truth)}),
             worker_columns(workers, planted.kind, bias=planted.bias, scale=planted.scale),

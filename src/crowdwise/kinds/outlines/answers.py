@@ -15,9 +15,10 @@ import polars as pl
 
 from ...core.answers import Answers
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.votes import Votes, frozen
+from ...stats.ragged import spread, starts
 from ..boxes.answers import LARGEST, JsonCoder, short_number
-from ..boxes.maths import spread, starts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -144,8 +145,7 @@ class OutlineCoder(JsonCoder):
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Return the column of outlines in a header, or None."""
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    column = next((columns[name] for name in NAMES.split() if name in columns), None)
+    column = first_named(header, NAMES)
     return None if column is None else {"outlines": column}
 
 

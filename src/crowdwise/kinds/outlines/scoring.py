@@ -7,23 +7,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core.describe import common
-from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import scored_tasks
 from ...evaluation.scores import Scores, Table
-from ...stats.bootstrap import bootstrap_interval
+from ...stats.bootstrap import bootstrap_intervals, ratio_of_sums
 from .answers import Outlines
 from .estimate import OutlineEstimate
 from .fitting import outline_truth
 from .maths import fill_even_odd, grid
 
-F8 = npt.NDArray[np.float64]
 SCORES = {"iou": "mean IoU", "dice": "mean Dice", "good": "images with IoU at least .5"}
 # Number of pixels on which an image is compared, at most.
 MAX_PIXELS = 40_000
@@ -65,27 +61,17 @@ def evaluate(
         order = names.arg_sort()
         tasks, estimated = names.gather(order), outlines.take(order.to_numpy())
     names, true_outlines = outline_truth(truth)
-    at, has_estimate = lookup(tasks, names)
-    if not has_estimate.any():
-        raise DataError("none of the tasks in the truth has outlines here; do the task ids match?")
-    is_gold = has_estimate & among(names, fit_gold)
-    scored = np.flatnonzero(has_estimate & ~is_gold)
-    if not len(scored):
-        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
-    terms = np.array([[*_overlaps(estimated, int(at[i]), true_outlines, int(i)), 1.0] for i in scored])
-    terms = np.column_stack([terms[:, :2], terms[:, 0] >= 0.5, terms[:, 2]])
-    scores = dict(zip(SCORES, terms[:, :3].mean(axis=0).tolist(), strict=True))
-    intervals = {}
-    if resamples:
-        rng = np.random.default_rng(seed)
-        for j, name in enumerate(SCORES):
-            ends = bootstrap_interval(terms, lambda sums, j=j: sums[:, j] / sums[:, 3], 0.95, rng)  # type: ignore[misc]
-            if ends is not None:
-                intervals[name] = ends
+    scored = scored_tasks(tasks, names, fit_gold, "outlines")
+    rows = zip(scored.estimate.tolist(), scored.truth.tolist(), strict=True)
+    overlaps = np.array([_overlaps(estimated, i, true_outlines, j) for i, j in rows])
+    terms = np.column_stack([overlaps, overlaps[:, 0] >= 0.5, np.ones(len(scored))])
+    means = {name: ratio_of_sums(j, len(SCORES)) for j, name in enumerate(SCORES)}
     return OutlineEvaluation(
-        n=len(scored), scores=scores, intervals=intervals, truths_without_labels=int((~has_estimate).sum()),
-        n_gold_left_out=int(is_gold.sum()),
-    )  # fmt: skip
+        n=len(scored),
+        scores={name: float(terms[:, j].mean()) for j, name in enumerate(SCORES)},
+        intervals=bootstrap_intervals(terms, means, 0.95, np.random.default_rng(seed)) if resamples else {},
+        **scored.left_out,
+    )
 
 
 def _overlaps(a: Outlines, i: int, b: Outlines, j: int) -> tuple[float, float]:

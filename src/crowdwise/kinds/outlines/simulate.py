@@ -11,7 +11,7 @@ import polars as pl
 
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Outlines, outline_votes, write
 
 F8 = npt.NDArray[np.float64]
@@ -100,22 +100,16 @@ class PlantedOutlines(Planted[Votes[Outlines]]):
     def __init__(self, planted: OutlineCrowd) -> None:
         tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
         super().__init__(
-            outline_votes(
-                tasks.gather(planted.task), workers.gather(planted.worker), planted.drawn, tasks=tasks, workers=workers
-            ),
+            outline_votes(outlines=planted.drawn, **answer_columns(planted, tasks, workers)),
             pl.DataFrame({"task": tasks, "outlines": planted.truth}),
             worker_columns(workers, planted.kind, noise=np.round(planted.noise, 4)),
             planted,
         )
 
 
-def _draw(size: Size, **options: Any) -> PlantedOutlines:
-    return PlantedOutlines(outline_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
-
-
 OUTLINE_SCENARIOS = scenarios(
     "outlines",
-    _draw,
+    planted_by(outline_crowd, PlantedOutlines),
     {
         "outlines_plain": ("outlines of one object per image, each worker with their own noise", {}),
         "outlines_random": ("outlines; a fifth of the workers outline anything", {"random": 0.2}),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.votes import Votes
 from ..numbers.answers import NumberCoder, Numbers
 
@@ -57,9 +58,8 @@ class ProbabilityCoder(NumberCoder):
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find a column named probability or similar."""
-    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
-    name = next((plain[name] for name in NAMES.split() if name in plain), None)
-    return None if name is None else {"probability": name}
+    column = first_named(header, NAMES)
+    return None if column is None else {"probability": column}
 
 
 def probability_votes(task: Any, worker: Any, probability: Any, **more: Any) -> Votes[Probabilities]:

@@ -13,11 +13,10 @@ import polars as pl
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import check_estimates, scored_tasks
 from ...evaluation.scores import Scores, Table
-from ...stats.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
+from ...stats.bootstrap import MAX_BLOCKS, bootstrap_intervals, random_blocks, ratio_of_sums
 from .answers import Probabilities
 from .fitting import outcome_table
 
@@ -84,21 +83,14 @@ def evaluate(
     """
     tasks, probability = _estimates(estimates)
     table = outcome_table(truth)
-    at, is_known = lookup(tasks, table["task"])
-    if not is_known.any():
-        raise DataError("none of the tasks in the truth has an estimate here; do the task ids match?")
-    was_gold = is_known & among(table["task"], fit_gold)
-    is_scored = is_known & ~was_gold
-    if not is_scored.any():
-        raise DataError(ALL_GOLD.format(n=int(was_gold.sum())))
-    p, y = probability[at[is_scored]], table["outcome"].to_numpy()[is_scored]
+    scored = scored_tasks(tasks, table["task"], fit_gold, "an estimate")
+    p, y = probability[scored.estimate], table["outcome"].to_numpy()[scored.truth]
     return ProbabilityEvaluation(
         n=len(p),
         scores=_scores(p, y),
         bins=_bins(p, y),
-        truths_without_labels=int((~is_known).sum()),
-        n_gold_left_out=int(was_gold.sum()),
         intervals=_intervals(p, y, seed) if resamples else {},
+        **scored.left_out,
     )
 
 
@@ -146,26 +138,14 @@ def _intervals(p: F8, y: F8, seed: int) -> dict[str, tuple[float, float]]:
     block = random_blocks(len(p), MAX_BLOCKS, rng)
     columns = [*_task_scores(p, y), np.ones(len(p))]
     terms = np.stack([np.bincount(block, c) for c in columns], axis=1).astype(np.float64)
-    out = {}
-    for j, name in enumerate(("brier", "log_loss", "accuracy")):
-
-        def mean(sums: F8, j: int = j) -> F8:
-            return np.asarray(sums[..., j] / sums[..., -1])
-
-        interval = bootstrap_interval(terms, mean, 0.95, rng)
-        if interval is not None:
-            out[name] = interval
-    return out
+    means = {name: ratio_of_sums(j, 3) for j, name in enumerate(("brier", "log_loss", "accuracy"))}
+    return bootstrap_intervals(terms, means, 0.95, rng)
 
 
 def _estimates(estimates: Result | pl.DataFrame) -> tuple[pl.Series, F8]:
     if isinstance(estimates, Result):
         return estimates.tasks, estimates.probability
-    for name in ("task", "probability"):
-        if name not in estimates.columns:
-            raise DataError(f"the estimates have no column {name!r}; they have {', '.join(estimates.columns)}")
-    if estimates["task"].is_duplicated().any():
-        raise DataError(f"task {estimates['task'].filter(estimates['task'].is_duplicated())[0]!r} has two estimates")
+    check_estimates(estimates, "probability")
     try:
         values = estimates["probability"].cast(pl.Float64).to_numpy()
     except pl.exceptions.PolarsError as error:

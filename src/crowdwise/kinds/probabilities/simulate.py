@@ -11,7 +11,7 @@ import polars as pl
 
 from ...core.votes import Votes
 from ...simulate.draws import numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from .answers import Probabilities, probability_votes
 from .maths import chance
 
@@ -48,13 +48,7 @@ class PlantedProbabilities(Planted[Votes[Probabilities]]):
     def __init__(self, planted: ProbabilityCrowd) -> None:
         tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
         super().__init__(
-            probability_votes(
-                tasks.gather(planted.task),
-                workers.gather(planted.worker),
-                planted.probability,
-                tasks=tasks,
-                workers=workers,
-            ),
+            probability_votes(probability=planted.probability, **answer_columns(planted, tasks, workers)),
             pl.DataFrame({"task": tasks, "label": planted.truth.astype(np.int64)}),
             worker_columns(workers, planted.kind, shift=planted.shift, gap=planted.gap, spread=planted.spread),
             planted,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...stats.abilities import GRID, BehaviourPosterior, chances, some_rows, zero_posterior
-from ..comparisons.maths.models import Block, total
+from ..comparisons.maths.models import ScoreBlock, total
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -317,7 +317,7 @@ def log_norm(phi: F8, n: int) -> F8:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class WorkerTau:
     """Agreement of each worker with scores.
 
     By worker: the mean tau (weighted by pairs of items), its standard error, the standard deviation of a guessing
@@ -332,7 +332,7 @@ class Agreement:
     tau: F8
 
 
-def agreement(rows: RankRows, score: F8) -> Agreement:
+def agreement(rows: RankRows, score: F8) -> WorkerTau:
     """Agreement with score[entry], or with score[row, place]; weighted by pairs of items."""
     size = rows.size.astype(np.float64)
     tied = _tie_sizes(rows)
@@ -356,7 +356,7 @@ def agreement(rows: RankRows, score: F8) -> Agreement:
         observed = np.sqrt(gap * n / np.maximum(n - 1, 1)) / safe
     # The spread of few rankings is unreliable: never use less than half of a guessing worker's.
     error = np.where(n > 1, np.maximum(observed, 0.5 * chance), chance)
-    return Agreement(mean, error, chance, total, n, tau)
+    return WorkerTau(mean, error, chance, total, n, tau)
 
 
 def _tie_sizes(rows: RankRows) -> F8:
@@ -378,7 +378,7 @@ class RankFit:
     """
 
     score: F8
-    blocks: list[Block] | None = None
+    blocks: list[ScoreBlock] | None = None
     temperature: F8 | None = None
     dispersion: F8 | None = None
     trace: F8 = field(default_factory=lambda: np.empty(0))
@@ -433,7 +433,7 @@ def _loglik(score: F8, choices: tuple[npt.NDArray[np.bool_], npt.NDArray[np.int6
 # ---------------------------------------------------------------- Borda and Copeland
 
 
-def borda(rows: RankRows) -> tuple[F8, list[Block]]:
+def borda(rows: RankRows) -> tuple[F8, list[ScoreBlock]]:
     """Borda score[entry] with its covariance per task.
 
     The score is the share of the other ranked items that come after it, mean over rankings (a tie is a half); one half
@@ -455,7 +455,7 @@ def borda(rows: RankRows) -> tuple[F8, list[Block]]:
         spread = spread * (n / (n - 1)) if n > 1 else np.full_like(spread, np.nan)
         if n > 1:  # identical rankings are still a sample
             spread += np.diag(np.full(end - begin, 1e-12))
-        blocks.append(Block(np.arange(begin, end)[None], spread[None], np.diag(spread)[None]))
+        blocks.append(ScoreBlock(np.arange(begin, end)[None], spread[None], np.diag(spread)[None]))
     return score, blocks
 
 
@@ -609,7 +609,7 @@ class PlackettLuceObjective:
         hb = (weight * (square - mean**2)).sum(axis=1)
         return value, ((heat * gu)[has_entry], (heat**2 * hu)[has_entry]), ((entry_score * gu).sum(axis=1), hb)
 
-    def blocks(self, x: F8) -> list[Block]:
+    def blocks(self, x: F8) -> list[ScoreBlock]:
         """Covariance of the scores of each task, given the temperatures."""
         rows = self.rows
         score, b = self.parts(x)
@@ -623,7 +623,7 @@ class PlackettLuceObjective:
                 full = full - full.mean(axis=0, keepdims=True)
                 full = full - full.mean(axis=1, keepdims=True)
                 variance = np.maximum(np.diag(full), 0.0)
-                out.append(Block(np.arange(begin, end)[None], full[None], variance[None]))
+                out.append(ScoreBlock(np.arange(begin, end)[None], full[None], variance[None]))
         return out
 
 

@@ -13,11 +13,11 @@ import polars as pl
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import scored_tasks
 from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
+from ...workers.tables import summary_rows
 from ..comparisons.maths.leaderboard import concordance
 from .answers import Groups, Rankings, parse, rows_of
 from .estimate import RankingEstimate
@@ -85,16 +85,10 @@ def evaluate(
     """
     tasks, groups = ranking_truth(truth)
     names, orders = _orders(result)
-    at, is_ranked = lookup(names, tasks)
-    if not is_ranked.any():
-        raise DataError("none of the tasks in the truth occurs in the result; do the task ids match?")
-    used_in_fit = is_ranked & among(tasks, fit_gold)
-    scored = np.flatnonzero(is_ranked & ~used_in_fit)
-    if not len(scored):
-        raise DataError(ALL_GOLD.format(n=int(used_in_fit.sum())))
+    scored = scored_tasks(names, tasks, fit_gold, "a ranking")
     score, true, group, lists, firsts, exact, unmatched = [], [], [], [], [], [], 0
-    for n, i in enumerate(scored.tolist()):
-        estimated, expected, missing = _matched(orders[int(at[i])], groups[i])
+    for n, (at, i) in enumerate(zip(scored.estimate.tolist(), scored.truth.tolist(), strict=True)):
+        estimated, expected, missing = _matched(orders[at], groups[i])
         unmatched += missing
         if len(estimated) < 2:
             continue
@@ -103,10 +97,8 @@ def evaluate(
         true.append(expected)
         group.append(np.full(len(estimated), n))
         lists.append((str(tasks[i]), tau.kendall[0], len(estimated)))
-        firsts.append(
-            float(expected[estimated >= estimated.max() - 1e-9].max() == expected.max())
-            / (estimated >= estimated.max() - 1e-9).sum()
-        )
+        is_first = estimated >= estimated.max() - 1e-9
+        firsts.append(float(expected[is_first].max() == expected.max()) / is_first.sum())
         exact.append(float(tau.pairs_right[0] == 1.0))
     if not lists:
         raise DataError("no list of the truth shares two items with the result; do the names of the items match?")
@@ -119,9 +111,8 @@ def evaluate(
         "exact": _mean(np.array(exact), resamples, seed, None),
     }
     return RankingEvaluation(
-        n=len(lists), **values_and_intervals(scores), lists=lists, unmatched=unmatched,
-        truths_without_labels=int((~is_ranked).sum()), n_gold_left_out=int(used_in_fit.sum()),
-    )  # fmt: skip
+        n=len(lists), **values_and_intervals(scores), lists=lists, unmatched=unmatched, **scored.left_out
+    )
 
 
 def _matched(order: dict[str, float], truth: Groups) -> tuple[F8, F8, int]:
@@ -228,24 +219,7 @@ def sentences(votes: Votes[Rankings], result: Result) -> list[str]:
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
     """Header and rows of the best and the worst workers, by the ends of the intervals of their agreement."""
-    summary: Any = result.worker_summary
-    answered = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(summary.agreement))
-    best = answered[np.argsort(-np.nan_to_num(summary.agreement_low[answered]), kind="stable")]
-    worst = answered[np.argsort(-np.nan_to_num(summary.agreement_high[answered]), kind="stable")][-limit:]
-    selected = best if len(best) <= 2 * limit else np.concatenate([best[:limit], worst])
-    rows = [
-        [
-            str(name),
-            f"{result.labels_per_worker[w]:,}",
-            f"{summary.agreement[w]:.3f}",
-            f"{summary.agreement_low[w]:.3f} – {summary.agreement_high[w]:.3f}",
-            *(f"{v[w]:.2f}" if np.isfinite(v[w]) else "–" for v in (summary.temperature, summary.dispersion)),
-        ]
-        for name, w in zip(result.workers.gather(selected).to_list(), selected.tolist(), strict=True)
-    ]
-    if len(selected) < len(best):
-        rows.insert(limit, ["…"] + [""] * 5)
-    return ["worker", "rankings", "agreement", "95 % interval", "temperature", "dispersion"], rows
+    return summary_rows(result, limit, "agreement", ("temperature", "dispersion"), "rankings")
 
 
 def list_tables(result: Result, lists: int = LISTS, top: int = TOP) -> list[Table]:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_kinds, draw_rows, numbered
+from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from .answers import Rankings, ranking_votes
 
 F8 = npt.NDArray[np.float64]
@@ -78,8 +78,7 @@ def ranking_crowd(
     kinds = np.array(kind)
     heats = 2 * np.exp(rng.normal(0.0, heat, workers))
     heats = np.where(kinds == "random", 0.0, np.where(kinds == "reversed", -heats, heats))
-    worker = draw_workers(tasks, workers, per_task, rng).ravel()
-    task = np.repeat(np.arange(tasks), per_task)
+    task, worker = draw_rows(tasks, workers, per_task, rng)
     noise = rng.gumbel(size=(len(task), items))
     order = np.argsort(-(heats[worker][:, None] * score[task] + noise), axis=1)[:, :top]
     return RankCrowd(task.astype(np.int32), worker.astype(np.int32), order.tolist(), score, heats, kind)
@@ -104,9 +103,7 @@ class PlantedRankings(Planted[Votes[Rankings]]):
         rankings = [">".join(names[i] for i in order) + end for order in planted.order]
         true_order = np.argsort(-planted.score, axis=1)
         super().__init__(
-            ranking_votes(
-                tasks.gather(planted.task), workers.gather(planted.worker), rankings, tasks=tasks, workers=workers
-            ),
+            ranking_votes(ranking=rankings, **answer_columns(planted, tasks, workers)),
             pl.DataFrame({"task": tasks, "ranking": [">".join(names[i] for i in order) for order in true_order]}),
             worker_columns(workers, planted.kind, heat=planted.heat),
             planted,

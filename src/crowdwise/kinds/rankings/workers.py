@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...evaluation.scores import Table
 from ...workers.distance_based import (
     DISTANCE_FLAGS,
     LITTLE,
@@ -20,12 +18,13 @@ from ...workers.distance_based import (
     DistanceStudy,
     no_behaviour_flags,
     study_parts,
+    with_first_columns,
 )
 from ...workers.flags import Flag
-from ...workers.studied import best_and_worst, between, number
-from ...workers.tables import bar
+from ...workers.studied import number
+from ...workers.tables import interval_cells
 from .answers import Rankings, rows_of
-from .maths import Agreement, RankRows, agreement, heat_chances, places_by_others
+from .maths import RankRows, WorkerTau, agreement, heat_chances, places_by_others
 
 F8 = npt.NDArray[np.float64]
 FLAGS = {
@@ -46,33 +45,20 @@ class RankingStudy(DistanceStudy):
     """
 
     meanings: ClassVar[Mapping[str, str]] = FLAGS
+    RANKED_BY: ClassVar[str] = "agreement"
+    TITLES: ClassVar[tuple[str, str, str]] = (
+        "Workers, by agreement with the estimates",
+        "Workers with the highest agreement {ends}",
+        "Workers with the lowest agreement {ends}",
+    )
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "worker", "rankings", "agreement", "95 % interval", "-1 to 1", "temperature", "apart",
+    )  # fmt: skip
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Tables of all workers, or of the `ends` workers with the highest and lowest agreement of many."""
-        best, worst = best_and_worst(self.quality, ends, "agreement")
-        tables = {"Workers, by agreement with the estimates": best}
-        if len(worst):
-            suffix = f"({ends} of {int((self.quality['n_labels'] > 0).sum()):,}, by the {{}} end of the interval)"
-            tables = {
-                f"Workers with the highest agreement {suffix.format('lower')}": best,
-                f"Workers with the lowest agreement {suffix.format('upper')}": worst,
-            }
-        header = ["worker", "rankings", "agreement", "95 % interval", "-1 to 1", "temperature", "apart", "flags"]
-        return [Table(title, header, [self._row(row) for row in table.to_dicts()]) for title, table in tables.items()]
-
-    def _row(self, row: dict[str, Any]) -> list[str]:
-        r, low, high = (row[f"agreement{end}"] for end in ("", "_low", "_high"))
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
-        return [
-            str(row["worker"]),
-            f"{row['n_labels']:,}",
-            number(r, 2),
-            between(low, high),
-            "" if None in (r, low, high) else bar((r + 1) / 2, (low + 1) / 2, (high + 1) / 2, 16),
-            number(row["temperature"], 2),
-            number(row["apart"], 2),
-            ", ".join(names),
-        ]
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        more = [number(row[name], 2) for name in ("temperature", "apart")]
+        return [str(row["worker"]), f"{row['n_labels']:,}", *interval_cells(row, "agreement", -1.0), *more]
 
 
 def study_rankings(votes: Votes[Rankings], result: Result, *, gold: Any = None, idle: float = 600.0) -> RankingStudy:
@@ -89,7 +75,8 @@ def study_rankings(votes: Votes[Rankings], result: Result, *, gold: Any = None, 
     rows, _ = rows_of(votes)
     places = places_by_others(rows)
     tau = agreement(rows, places)
-    parts["quality"] = _table(result, parts["quality"])
+    summary = result.worker_summary
+    parts["quality"] = with_first_columns(parts["quality"], {name: getattr(summary, name) for name in summary.rules})
     others = [flag for flag in parts["flags"] if flag.name in ("constant", "copying", "fast")]
     parts["flags"] = [*ranking_flags(votes, tau, rows, places), *others, *_unknown(votes, tau)]
     return RankingStudy(**parts)
@@ -100,14 +87,7 @@ def flag_rankings(votes: Votes[Rankings], result: Result) -> list[Flag]:
     return study_rankings(votes, result).flags
 
 
-def _table(result: Result, table: pl.DataFrame) -> pl.DataFrame:
-    columns = {name: getattr(result.worker_summary, name) for name in type(result.worker_summary).rules}
-    added = pl.DataFrame(columns).with_columns(pl.all().fill_nan(None))
-    keys = ["worker", "n_labels"]
-    return pl.concat([table.select(keys), added, table.drop(keys)], how="horizontal")
-
-
-def ranking_flags(votes: Votes[Rankings], tau: Agreement, rows: RankRows, places: F8) -> list[Flag]:
+def ranking_flags(votes: Votes[Rankings], tau: WorkerTau, rows: RankRows, places: F8) -> list[Flag]:
     """Flag reversed workers, then random ones."""
     enough = (tau.pairs >= PAIRS) & np.isfinite(tau.mean)
     usual = float(np.median(tau.mean[enough])) if enough.any() else 0.0
@@ -123,7 +103,7 @@ def ranking_flags(votes: Votes[Rankings], tau: Agreement, rows: RankRows, places
     return list(BehaviourFlags(heat_chances(rows, places, enough), words).flags(votes))
 
 
-def _unknown(votes: Votes[Rankings], tau: Agreement) -> Iterator[Flag]:
+def _unknown(votes: Votes[Rankings], tau: WorkerTau) -> Iterator[Flag]:
     for w in np.flatnonzero(~(tau.pairs >= PAIRS)).tolist():
         n = 0 if np.isnan(tau.pairs[w]) else int(tau.pairs[w])
         words = f"{n} pairs of items in their rankings; at least {PAIRS} are needed to judge a worker"

@@ -16,10 +16,11 @@ from ...core.answers import Answers, Coder
 from ...core.errors import DataError, ParameterError
 from ...core.intake.coding import encode
 from ...core.intake.column import code_text
-from ...core.intake.columns import pick
+from ...core.intake.columns import by_plain_name, first_named, pick
 from ...core.intake.frames import to_polars
 from ...core.vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary, widened
 from ...core.votes import Votes, frozen
+from ...stats.ragged import ranges, starts
 from .maths import masi, packed
 
 I8 = npt.NDArray[np.int64]
@@ -76,10 +77,9 @@ class Sets(Answers):
         """Return the answers of these rows."""
         rows = np.asarray(rows)
         sizes = self.sizes[rows]
-        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        at = np.repeat(self.start[:-1][rows] - start[:-1], sizes) + np.arange(start[-1])
         menu = None if self.menu is None else self.menu[rows]
-        return type(self)(start, self.code[at], self.classes, menu, self.menus)
+        code = self.code[ranges(self.start[:-1][rows], sizes)]
+        return type(self)(starts(sizes), code, self.classes, menu, self.menus)
 
     def join(self, other: Self) -> Self:
         """Return the rows of both over the union of their classes; a side without menus offered all its classes."""
@@ -193,12 +193,9 @@ class NameLists:
             np.array(sorted({codes[n] for n in names if n in codes}), dtype=np.int32) for names in self.lists
         ]
         sizes = np.array([*(len(one) for one in codes_of_list), 0], dtype=np.int64)
-        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         flat = np.concatenate([*codes_of_list, np.empty(0, np.int32)])
         row_sizes = sizes[self.code]
-        start = np.concatenate([[0], np.cumsum(row_sizes)])
-        at = np.repeat(first[self.code] - start[:-1], row_sizes) + np.arange(start[-1])
-        return start, np.asarray(flat[at], dtype=np.int32)
+        return starts(row_sizes), np.asarray(flat[ranges(starts(sizes)[self.code], row_sizes)], dtype=np.int32)
 
 
 def lists_of(values: Any, name: str) -> NameLists:
@@ -363,11 +360,11 @@ class SetCoder(Coder):
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Return the columns of label sets and of offered classes in a header, or None."""
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    for name in NAMES.split():
-        if name in columns:
-            return {"labels": columns[name]} | ({"offered": columns["offered"]} if "offered" in columns else {})
-    return None
+    column = first_named(header, NAMES)
+    if column is None:
+        return None
+    columns = by_plain_name(header)
+    return {"labels": column} | ({"offered": columns["offered"]} if "offered" in columns else {})
 
 
 def explain_detection(answers: pl.Series) -> str:

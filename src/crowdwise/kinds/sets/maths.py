@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from scipy.special import betaln, expit, logit, logsumexp
 
 from ...stats.abilities import posterior_of
-from ...stats.bootstrap import central, times_drawn
+from ...stats.bootstrap import resampled_intervals
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -164,7 +164,7 @@ class Pseudo:
 
 
 @dataclass(frozen=True)
-class Rates:
+class SetRates:
     """Rates: hits and alarms [worker, class], rate[class]."""
 
     hits: F8
@@ -206,21 +206,21 @@ class SetModel:
         mass = posterior.sum(axis=0) if self.all_offered else np.where(self.is_offered, posterior, 0.0).sum(axis=0)
         return Counts(parts[0], parts[1], parts[2], parts[3], mass, self.is_offered.sum(axis=0).astype(np.float64))
 
-    def rates(self, counts: Counts, pseudo: Pseudo) -> Rates:
+    def rates(self, counts: Counts, pseudo: Pseudo) -> SetRates:
         """Run the M-step: the mode of the posterior density."""
         hits = (counts.named_true + pseudo.true_yes) / np.maximum(counts.true + pseudo.true_yes + pseudo.true_no, EDGE)
         alarms = (counts.named_false + pseudo.false_yes) / np.maximum(
             counts.false + pseudo.false_yes + pseudo.false_no, EDGE
         )
         rate = (counts.mass + pseudo.rate) / np.maximum(counts.n_offered + 2 * pseudo.rate, EDGE)
-        return Rates(*(np.clip(value, EDGE, 1 - EDGE) for value in (hits, alarms, rate)))
+        return SetRates(*(np.clip(value, EDGE, 1 - EDGE) for value in (hits, alarms, rate)))
 
-    def full(self, rates: Rates) -> tuple[F8, F8]:
+    def full(self, rates: SetRates) -> tuple[F8, F8]:
         """Return hits and alarms [worker, class], expanded if they are tied."""
         shape = (self.rows.n_workers, self.rows.n_classes)
         return np.broadcast_to(rates.hits, shape), np.broadcast_to(rates.alarms, shape)
 
-    def posterior(self, rates: Rates, pseudo: Pseudo) -> tuple[F8, float]:
+    def posterior(self, rates: SetRates, pseudo: Pseudo) -> tuple[F8, float]:
         """Run the E-step; also return the log posterior density of the rates."""
         hits, alarms = self.full(rates)
         odds = self.rows.log_odds(hits, alarms)
@@ -541,24 +541,17 @@ def _f1(counts: F8) -> dict[str, F8]:
 
 
 def _intervals(terms: dict[str, F8], parts: list[Mask], resamples: int, seed: int) -> dict[str, tuple[float, float]]:
-    rng = np.random.default_rng(seed)
     n, k = parts[0].shape
-    from scipy.sparse import csr_array
-
     table = csr_array(np.concatenate(parts, axis=1).astype(np.float64)).T.tocsr()  # part and class, task
     names = list(terms)
     means = np.stack([terms[name] for name in names])
-    times = min(resamples, max(_DRAWS // max(n, 1), 100))
-    step = max(1, _CELLS // max(n, 1))
-    drawn: dict[str, list[F8]] = {}
-    for lo in range(0, times, step):
-        size = min(step, times - lo)
-        count = times_drawn(size, n, rng)
-        sums = np.asarray(table @ count.T).T.reshape(size, 3, k).transpose(0, 2, 1)
-        scores = {**_f1(sums), **dict(zip(names, (means @ count.T) / n, strict=True))}
-        for name, value in scores.items():
-            drawn.setdefault(name, []).append(value)
-    return {name: central(np.concatenate(values), n, 0.95) for name, values in drawn.items()}
+
+    def scores(times: F8) -> dict[str, F8]:
+        sums = np.asarray(table @ times.T).T.reshape(len(times), 3, k).transpose(0, 2, 1)
+        return {**_f1(sums), **dict(zip(names, (means @ times.T) / n, strict=True))}
+
+    resamples = min(resamples, max(_DRAWS // max(n, 1), 100))
+    return resampled_intervals(n, resamples, seed, scores, draws_at_a_time=max(1, _CELLS // max(n, 1)))
 
 
 # ---------------------------------------------------------------- Sets as bits, and the distance of two sets

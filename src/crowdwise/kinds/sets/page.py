@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.evaluate import evaluate
 from ...evaluation.scores import Table
-from ...report.page import fragment
+from ...report.page import table_section, truth_section
 from ...report.plain_page import plain_page
-from ...report.sheet import Section, Sheet
+from ...report.sheet import Sheet
 from ...report.text import percent, shown
 from .answers import Sets
 from .estimate import SetPosterior
@@ -26,32 +25,17 @@ RESAMPLES = 200
 
 def set_page(votes: Votes[Sets], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
     """Return the standard sections, the classes, the least certain tasks and, if the truth is given, the scores."""
-    sheet = plain_page(votes, result)
-    scores, why = _scores(result if blind is None else blind, truth)
-    tables = [_classes(votes, result, scores)]
-    least = [_least(votes, result)]
-    sections = [
-        *sheet.sections[:1],
-        Section("classes", "Classes", "Classes", fragment("tables.html.j2", tables=tables)),
-        Section("unsure", "Least certain", "Least certain tasks", fragment("tables.html.j2", tables=least)),
-        *sheet.sections[1:],
-    ]
+    scores, last = None, []
     if truth is not None:
-        score_rows = [] if scores is None else scores.rows()
-        title = why if scores is None else f"Scores over {scores.n:,} tasks"
-        body = fragment("tables.html.j2", tables=[Table(title, ["", "value", "95 % interval"], score_rows)])
-        sections.append(Section("truth", "Truth", "Against the truth", body))
-    return replace(sheet, sections=sections)
-
-
-def _scores(result: Result, truth: Any) -> tuple[Any, str]:
-    """Return the scores, or the reason why there are none."""
-    if truth is None:
-        return None, ""
-    try:
-        return evaluate(result, truth, resamples=RESAMPLES), ""
-    except CrowdwiseError as error:
-        return None, shown(f"{error}", 300)
+        try:
+            scores = evaluate(blind or result, truth, resamples=RESAMPLES)
+            last = [truth_section(scores)]
+        except CrowdwiseError as error:
+            reason = Table(shown(f"{error}", 300), ["score", "value", "95 % interval"], [])
+            last = [table_section("truth", "Truth", "Against the truth", reason)]
+    classes = table_section("classes", "Classes", "Classes", _classes(votes, result, scores))
+    least = table_section("unsure", "Least certain", "Least certain tasks", _least(votes, result))
+    return plain_page(votes, result).insert(1, classes, least).append(*last)
 
 
 def _classes(votes: Votes[Sets], result: Result, scores: Any) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from ...core.errors import DataError
-from ...core.intake.columns import KNOWN_AS, TRUTH_KNOWN_AS
+from ...core.intake.columns import KNOWN_AS, TRUTH_KNOWN_AS, first_named
 from ...core.intake.frames import to_polars
 from ...core.vocabulary import as_series
 from ...io.tables import open_table
@@ -62,11 +62,10 @@ def offered_in(task: Any, offered: Any) -> list[Any]:
 
 
 def _column(header: Sequence[str], names: str, where: str, role: str) -> str:
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    for name in names.split():
-        if name in columns:
-            return columns[name]
-    raise DataError(f"{where} has no column for the {role}; it has {', '.join(map(repr, header))}")
+    column = first_named(header, names)
+    if column is None:
+        raise DataError(f"{where} has no column for the {role}; it has {', '.join(map(repr, header))}")
+    return column
 
 
 def _as_text(values: pl.Series) -> pl.Series:

@@ -13,9 +13,8 @@ import polars as pl
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import check_estimates, scored_tasks
 from ...evaluation.scores import Scores, Table
 from ...evaluation.statement import outlook
 from .answers import Sets, lists_of, set_truth
@@ -99,14 +98,8 @@ def evaluate(
     """
     tasks, classes, estimated, p, offered = _parts(result)
     truth_tasks, names, true_sets = set_truth(truth, classes)
-    at, has_estimate = lookup(tasks, truth_tasks)
-    if not has_estimate.any():
-        raise DataError("none of the tasks in the truth has a set here; do the task ids match?")
-    is_gold = has_estimate & among(truth_tasks, fit_gold)
-    scored = has_estimate & ~is_gold
-    if not scored.any():
-        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
-    rows, true_sets, more = at[scored], true_sets[scored], len(names) - len(classes)
+    scored = scored_tasks(tasks, truth_tasks, fit_gold, "a set")
+    rows, true_sets, more = scored.estimate, true_sets[scored.truth], len(names) - len(classes)
     estimated = np.pad(estimated[rows], ((0, 0), (0, more)))
     p = None if p is None else np.pad(p[rows], ((0, 0), (0, more)))
     if offered is not None:  # classes that were not offered are not scored
@@ -127,9 +120,8 @@ def evaluate(
         if (true_sets[:, j] >= 0).any()
     ]
     return SetEvaluation(
-        n=len(rows), scores=scores.values, intervals=scores.intervals, classes=table,
-        truths_without_labels=int((~has_estimate).sum()), n_gold_left_out=int(is_gold.sum()),
-    )  # fmt: skip
+        n=len(rows), scores=scores.values, intervals=scores.intervals, classes=table, **scored.left_out
+    )
 
 
 def _parts(result: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, Mask, F8 | None, Mask | None]:
@@ -137,11 +129,7 @@ def _parts(result: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, Mask, F
         estimate = result.estimate
         assert isinstance(estimate, SetPosterior)
         return result.tasks, estimate.classes.cast(pl.String), estimate.member, estimate.posterior, estimate.asked
-    for name in ("task", "labels"):
-        if name not in result.columns:
-            raise DataError(f"the table has no column {name!r}; it has {', '.join(result.columns)}")
-    if result["task"].is_duplicated().any():
-        raise DataError(f"task {result['task'].filter(result['task'].is_duplicated())[0]!r} has two sets")
+    check_estimates(result, "labels")
     lists = lists_of(result["labels"], "labels")
     columns = [c for c in result.columns if c.startswith("p_")]
     names = [c[2:] for c in columns] if columns else sorted(lists.names())

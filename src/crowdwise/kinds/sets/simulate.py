@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from scipy.special import expit, logit
 
 from ...core.votes import Votes
 from ...simulate.draws import copy_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Sets, as_json, set_votes
 
 F8 = npt.NDArray[np.float64]
@@ -131,13 +130,10 @@ class PlantedSets(Planted[Votes[Sets]]):
         tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
         classes = numbered("c", planted.truth.shape[1])
         votes = set_votes(
-            tasks.gather(planted.task),
-            workers.gather(planted.worker),
-            _as_json(planted.labels, classes),
+            labels=_as_json(planted.labels, classes),
             offered=None if planted.offered is None else _as_json(planted.offered[planted.task], classes),
             classes=classes,
-            tasks=tasks,
-            workers=workers,
+            **answer_columns(planted, tasks, workers),
         )
         super().__init__(
             votes,
@@ -158,16 +154,9 @@ def _as_json(labels: Mask, classes: pl.Series) -> pl.Series:
     return as_json(np.searchsorted(row, np.arange(len(labels) + 1)), code.astype(np.int32), classes, "labels")
 
 
-def _draw(size: Size, **options: Any) -> PlantedSets:
-    assert size.classes is not None
-    return PlantedSets(
-        set_crowd(size.tasks, size.workers, size.classes, per_task=size.labels, seed=size.seed, **options)
-    )
-
-
 SET_SCENARIOS = scenarios(
     "sets",
-    _draw,
+    planted_by(set_crowd, PlantedSets),
     {
         "sets_plain": ("label sets; classes and workers differ in how often they are missed", {}),
         "sets_alike": ("label sets; all classes and workers are alike", {"of_class": 0, "of_worker": 0, "of_both": 0}),

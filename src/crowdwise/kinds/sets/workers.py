@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import polars as pl
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...evaluation.scores import Table
 from ...stats.abilities import FEWEST, BehaviourPosterior, some_rows
 from ...workers.distance_based import LEAST, ONE_ANSWER, BehaviourFlags, DistanceStudy, answer_codes, study_parts
 from ...workers.studied import number
@@ -82,14 +81,11 @@ class SetStudy(DistanceStudy):
     `quality` has, besides the common columns, f1, precision, recall, false_alarms and named.
     """
 
-    def _row(self, row: dict[str, Any]) -> list[str]:
-        shown = super()._row(row)
-        return [*shown[:-1], number(row["precision"], 2), number(row["recall"], 2), shown[-1]]
+    HEADER: ClassVar[tuple[str, ...]] = (*DistanceStudy.HEADER, "precision", "recall")
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Return the worker tables with precision and recall."""
-        tables = super().worker_tables(ends)
-        return [Table(t.title, [*t.header[:-1], "precision", "recall", t.header[-1]], t.rows) for t in tables]
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        return [*super().cells(row), number(row["precision"], 2), number(row["recall"], 2)]
 
 
 def study_sets(votes: Votes[Sets], result: Result, *, gold: Any = None, idle: float = 600.0) -> SetStudy:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder, Mask
+from ...core.answers import Mask
 from ...core.errors import DataError
 from ...core.intake.coding import encode
-from ...core.intake.column import Column
 from ...core.intake.frames import to_polars
-from ...core.vocabulary import Codes, lookup, quote, sorted_vocabulary, union
-from ...core.votes import Votes, frozen
+from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
+from ...core.vocabulary import Codes, quote
+from ...core.votes import Votes
 
 # ----------------------------------------------------------------
 # Columns: left, right, same; or a partition of several items, which is read as its pairs.
@@ -30,7 +29,6 @@ LABELS = "label answer response"
 PARTITION = "partition clusters grouping"
 YES = ("1", "true", "yes", "same", "similar", "y", "t", "1.0")
 NO = ("0", "false", "no", "different", "dissimilar", "n", "f", "0.0", "-1")
-NOBODY = "everyone"
 
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
@@ -82,8 +80,9 @@ def fill_columns(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame
             pl.min_horizontal("a", "b") + pl.lit(" | ") + pl.max_horizontal("a", "b")
         ).to_series().alias("task")  # fmt: skip
     if "worker" not in columns:
-        columns["worker"] = pl.Series("worker", [NOBODY] * n, dtype=pl.String)
-        notes, repeated = (*notes, f"no column names the worker; all rows are answers of one worker, {NOBODY!r}"), True
+        columns["worker"] = pl.Series("worker", [EVERYONE] * n, dtype=pl.String)
+        notes += (f"no column names the worker; all rows are answers of one worker, {EVERYONE!r}",)
+        repeated = True
     if not repeated:
         notes += (repeat_notes := repeats(columns, "pair"))
         repeated = bool(repeat_notes)
@@ -148,112 +147,55 @@ def _parts(text: str) -> list[list[str]]:
     return groups
 
 
-SELF = "an item compared with itself"
-
-
 @dataclass(frozen=True, eq=False)
-class Similarities(Answers):
+class Similarities(ItemAnswers):
     """left[row] and right[row] as codes into `items`; same[row] is 1 or 0."""
 
     kind: ClassVar[str] = "similarities"
+    SIDES: ClassVar[tuple[str, ...]] = ("left", "right")
+    OUTCOME: ClassVar[str] = "same"
 
     left: Codes
     right: Codes
     same: npt.NDArray[np.int8]
     items: pl.Series
 
-    def __post_init__(self) -> None:
-        for name in ("left", "right", "same"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    def take(self, rows: npt.NDArray[Any]) -> Self:
-        """The answers of these rows."""
-        return type(self)(self.left[rows], self.right[rows], self.same[rows], self.items)
-
-    def join(self, other: Self) -> Self:
-        """Concatenate two sets of answers, over the items of both."""
-        items = union(self.items, other.items)
-        self_codes, other_codes = (lookup(items, side.items.cast(items.dtype))[0] for side in (self, other))
-        sides = [np.concatenate([recoded(a, self_codes), recoded(b, other_codes)]) for a, b in
-                 ((self.left, other.left), (self.right, other.right))]  # fmt: skip
-        return type(self)(sides[0], sides[1], np.concatenate([self.same, other.same]), items)
-
     def columns(self) -> dict[str, pl.Series]:
         """Return the columns left, right, same."""
-        return {
-            "left": self.items.gather(self.left).rename("left"),
-            "right": self.items.gather(self.right).rename("right"),
-            "same": pl.Series("same", self.same.astype(np.int64)),
-        }
+        return {**self.item_columns(), "same": pl.Series("same", self.same.astype(np.int64))}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
         """The two items in a fixed order, and the answer."""
         return np.minimum(self.left, self.right), np.maximum(self.left, self.right), self.same
 
 
-def recoded(codes: Codes, table: Codes) -> Codes:
-    """Translate codes into another vocabulary."""
-    return codes if not len(table) else table[codes]
-
-
-class SimilarityCoder(Coder):
+class SimilarityCoder(ItemCoder):
     """Read the columns left, right and same (1, true, yes, same, or 0, false, no, different)."""
 
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         missing = [name for name in ("left", "right", "same") if name not in columns]
         if missing:
             raise DataError(f"same-or-different answers need the columns left, right and same; {missing[0]} is missing")
-        one, two, self.said = (series_of(columns.pop(name), name) for name in ("left", "right", "same"))
-        if len(one) != len(two) or len(self.said) != len(one):
+        one, two, same = (series_of(columns.pop(name), name) for name in ("left", "right", "same"))
+        if len(one) != len(two) or len(same) != len(one):
             raise DataError("the columns left, right and same do not have the same length")
-        self.size, self.both = len(one), both_sides(one, two)
-        self.given = None if items is None else sorted_vocabulary(items, "item")
-
-    def __len__(self) -> int:
-        return self.size
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows in which an item or the answer is missing."""
-        text = self.said.cast(pl.String).str.strip_chars()
-        is_missing = (text.is_null() | (text == "")).to_numpy()
-        if self.both.null is not None:
-            is_missing = is_missing | self.both.null[: self.size] | self.both.null[self.size :]
-        return is_missing if is_missing.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these values as missing items and answers."""
-        text = self.said.cast(pl.String)
-        is_left_out = text.str.strip_chars().is_in(list(names)).fill_null(False)
-        left_out = set(text.filter(is_left_out).str.strip_chars().to_list())
-        self.said = text.set(is_left_out, None)
-        return left_out | self.both.leave_out(names)
-
-    def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
-        """Mark rows with two different items; raise where an answer is neither yes nor no."""
-        self._same(keep)
-        is_self = self.both.codes[: self.size] == self.both.codes[self.size :]
-        dropped[SELF] = int((keep & is_self).sum())
-        return np.asarray(~is_self)
+        super().__init__((one, two), same, items)
 
     def finish(self) -> Similarities:
         """Return the answers."""
-        items, codes = in_given(self.both, self.given)
-        return Similarities(
-            codes[: self.size], codes[self.size :], self._same(np.zeros(self.size, dtype=bool)), items.rename("item")
-        )
+        items, (left, right) = self.coded_items()
+        return Similarities(left, right, self.read_outcome(np.zeros(self.size, dtype=bool)), items)
 
-    def _same(self, keep: Mask) -> npt.NDArray[np.int8]:
-        text = self.said.cast(pl.String).str.strip_chars().str.to_lowercase()
+    def read_outcome(self, keep: Mask) -> npt.NDArray[np.int8]:
+        """Return 1 for same and 0 for different; raise where one of the rows in `keep` is neither."""
+        assert self.outcome is not None
+        text = self.outcome_text.str.to_lowercase()
         yes, no = (text.is_in(list(words)).fill_null(False).to_numpy() for words in (YES, NO))
         is_bad = keep & ~yes & ~no
         if is_bad.any():
             row = int(np.flatnonzero(is_bad)[0])
             raise DataError(
-                f"row {row + 1}: {quote([self.said[row]])} in column 'same' is neither same (1, true, yes) nor "
+                f"row {row + 1}: {quote([self.outcome[row]])} in column 'same' is neither same (1, true, yes) nor "
                 "different (0, false, no); correct it, or name it with --missing"
             )
         return yes.astype(np.int8)
@@ -265,23 +207,6 @@ def series_of(values: Any, name: str) -> pl.Series:
     if series.dtype == pl.Object:  # values of several types
         return pl.Series(name, [None if v is None else str(v) for v in series.to_list()], dtype=pl.String)
     return series
-
-
-def both_sides(*sides: pl.Series) -> Column:
-    """Stack columns of items into one column of codes."""
-    same = all(side.dtype == sides[0].dtype for side in sides)
-    return Column.of(pl.concat([(side if same else side.cast(pl.String)).rename("item") for side in sides]), "item")
-
-
-def in_given(column: Column, given: pl.Series | None) -> tuple[pl.Series, Codes]:
-    """Return the items and the codes, over the given items if there are any."""
-    items, codes = column.vocabulary, column.codes.astype(np.int32)
-    if given is None:
-        return items, codes
-    table, is_given = lookup(given, items.cast(given.dtype))
-    if not is_given.all():
-        raise DataError(f"items {quote(items.filter(~pl.Series(is_given)))} are not among the given ones")
-    return given, (table[codes] if len(table) else codes)
 
 
 def similarity_votes(
@@ -316,16 +241,11 @@ def similarity_votes(
     >>> similarity_votes(["a", "a"], ["b", "c"], [1, 0], worker=["ann", "bob"])
     Votes(2 pairs, 2 tasks, 2 workers)
     """
-    optional = {"task": task, "worker": worker}
-    columns = {"left": left, "right": right, "same": same, **{n: v for n, v in optional.items() if v is not None}}
-    notes, _, repeated = fill_columns(columns)
-    columns |= numbers
-    options: dict[str, Any] = {
-        "duplicates": "keep" if repeated and duplicates == "error" else duplicates,
-        "notes": notes,
-    }
-    coder = partial(SimilarityCoder, items=items)
-    return Votes._of(encode(columns, coder, tasks=tasks, workers=workers, missing=missing, **options))
+    columns, optional = {"left": left, "right": right, "same": same}, {"task": task, "worker": worker}
+    return item_votes(
+        columns, optional, fill_columns, SimilarityCoder, items=items, numbers=numbers, duplicates=duplicates,
+        tasks=tasks, workers=workers, missing=missing,
+    )  # fmt: skip
 
 
 def partition_votes(worker: Any, partition: Any, **numbers: Any) -> Votes[Similarities]:

@@ -193,7 +193,7 @@ def free_logits(
     theta[np.arange(n), start] += 1.0
     coin = np.full((2, m), np.log(0.7 / 0.3))
     common = np.full(2, np.log(0.7 / 0.3))
-    problem = _Problem(pairs, k, spread, decay, strength)
+    problem = _LogitLoss(pairs, k, spread, decay, strength)
     trace: list[float] = []
     optimum = minimize(
         problem.value, np.concatenate([theta.ravel(), coin.ravel(), common]), jac=True, method="L-BFGS-B",
@@ -205,7 +205,7 @@ def free_logits(
     )
 
 
-class _Problem:
+class _LogitLoss:
     """The loss and its gradient."""
 
     def __init__(self, pairs: Pairs, k: int, spread: float, decay: float, strength: float) -> None:
@@ -354,7 +354,7 @@ BLOCKS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class MeanField:
+class MeanFieldFit:
     """belief[item, cluster], the shares of the clusters, the workers' coins and the bound at each pass."""
 
     belief: F8
@@ -375,7 +375,7 @@ def mean_field(
     workers: bool = True,
     max_iter: int,
     tol: float,
-) -> MeanField:
+) -> MeanFieldFit:
     """Fit by mean field from cluster[item].
 
     Args:
@@ -410,8 +410,8 @@ def mean_field(
         coin, share = _steps(pairs, belief, strength, workers)
         trace.append(bound(pairs, belief, share, coin))
         if i and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-2])):
-            return MeanField(belief, share, coin, np.array(trace), i + 1, True)
-    return MeanField(belief, share, coin, np.array(trace), max_iter, k == 1 or max_iter == 0)
+            return MeanFieldFit(belief, share, coin, np.array(trace), i + 1, True)
+    return MeanFieldFit(belief, share, coin, np.array(trace), max_iter, k == 1 or max_iter == 0)
 
 
 def aligned(start: I8, gold: I8, k: int) -> I8:

@@ -8,7 +8,7 @@ from typing import Any
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.scores import Table
-from ...report.page import fragment
+from ...report.page import fragment, truth_section
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import shown
@@ -25,11 +25,8 @@ def similarity_page(
     estimate = result.estimate
     assert isinstance(estimate, SimilarityEstimate)
     text = fragment("plain_words.html.j2", lines=sentences(votes, result))
-    tables = [Table(t.title, t.header, [[shown(c, 120) for c in row] for row in t.rows]) for t in show(result)[1]]
-    clusters = Section("clusters", "Clusters", "Clusters", text + fragment("tables.html.j2", tables=tables))
-    sections = [plain.sections[0], clusters, *plain.sections[1:]]
-    if truth is not None:
-        scores = evaluate(blind or result, truth, resamples=1)
-        rows = Table(f"{scores.n:,} items", ["score", "value", "95 % interval"], scores.rows())
-        sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[rows])))
-    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", estimate.item_table())])
+    shown_tables = [Table(t.title, t.header, [[shown(c, 120) for c in row] for row in t.rows]) for t in show(result)[1]]
+    clusters = Section("clusters", "Clusters", "Clusters", text + fragment("tables.html.j2", tables=shown_tables))
+    tables = [*plain.tables, ("items.csv", "every item", estimate.item_table())]
+    sheet = replace(plain, tables=tables).insert(1, clusters)
+    return sheet if truth is None else sheet.append(truth_section(evaluate(blind or result, truth, resamples=1)))

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_kinds, draw_pairs, draw_rows, numbered
+from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from .answers import Similarities, similarity_votes
 
 F8 = npt.NDArray[np.float64]
@@ -73,17 +73,14 @@ def pair_crowd(
     rng = np.random.default_rng(seed)
     n = max(3, tasks // 8) if items is None else items
     cluster = rng.permutation(np.arange(n) % clusters)
-    ring = rng.permutation(n)
-    left = np.concatenate([ring, rng.integers(0, n, max(tasks - n, 0))])[:tasks]
-    right = np.concatenate([np.roll(ring, 1), (left[n:] + rng.integers(1, n, max(tasks - n, 0))) % n])[:tasks]
+    left, right = draw_pairs(n, tasks, rng)
     kind = draw_kinds(workers, {"random": random, "constant": constant, "adversarial": adversarial}, rng)
     kinds = np.array(kind)
     hit, rejection = rng.uniform(*coins, workers), rng.uniform(*coins, workers)
     for name, p_hit, p_rejection in (("random", 0.5, 0.5), ("constant", 1.0, 0.0)):
         hit, rejection = np.where(kinds == name, p_hit, hit), np.where(kinds == name, p_rejection, rejection)
     hit, rejection = (np.where(kinds == "adversarial", 1 - coin, coin) for coin in (hit, rejection))
-    worker = draw_workers(tasks, workers, per_task, rng).ravel()
-    task = np.repeat(np.arange(tasks), per_task)
+    task, worker = draw_rows(tasks, workers, per_task, rng)
     is_same = cluster[left[task]] == cluster[right[task]]
     same = rng.random(len(task)) < np.where(is_same, hit[worker], 1 - rejection[worker])
     return SameCrowd(task, worker, left[task], right[task], same.astype(np.int8), cluster, hit, rejection, kind)
@@ -104,11 +101,8 @@ class PlantedSimilarities(Planted[Votes[Similarities]]):
             self.items.gather(planted.left),
             self.items.gather(planted.right),
             planted.same,
-            task=tasks.gather(planted.task),
-            worker=workers.gather(planted.worker),
-            tasks=tasks,
-            workers=workers,
             items=self.items,
+            **answer_columns(planted, tasks, workers),
         )
         coins = {"hit": np.round(planted.hit, 4), "rejection": np.round(planted.rejection, 4)}
         super().__init__(

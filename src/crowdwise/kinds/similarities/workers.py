@@ -8,16 +8,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.scores import Table
-from ...stats.abilities import BehaviourPosterior, by_answers, by_habit, chances, folds, some_rows, zero_posterior
-from ...workers.distance_based import DISTANCE_FLAGS, LEAST, BehaviourFlags, DistanceStudy, study_parts
+from ...stats.abilities import (
+    BehaviourPosterior,
+    by_answers,
+    by_habit,
+    chances,
+    some_rows,
+    worker_folds,
+    zero_posterior,
+)
+from ...workers.distance_based import (
+    DISTANCE_FLAGS,
+    LEAST,
+    BehaviourFlags,
+    DistanceStudy,
+    judged_workers,
+    study_parts,
+    with_summary,
+)
 from ...workers.flags import Flag
-from ...workers.studied import best_and_worst, between, number
+from ...workers.studied import BEST_AND_WORST, between, number
+from ...workers.tables import WorkerRows, end_rows
 from .answers import Similarities
 from .estimate import SimilarityEstimate, SimilarityWorkers
 from .fitting import pairs_of
@@ -36,7 +51,7 @@ def coin_chances(pairs: Pairs, cluster: npt.NDArray[np.int64], k: int) -> Behavi
     The probability that a pair is the same comes from clusters fitted without the worker's fold; the typical worker has
     the median coins of the crowd.
     """
-    usual = unseen_same(pairs, cluster, k)
+    usual = held_out_same(pairs, cluster, k)
     use = some_rows(pairs.worker, pairs.n_workers)
     worker, yes = pairs.worker[use], pairs.same[use]
     enough = np.bincount(worker, minlength=pairs.n_workers) >= LEAST
@@ -46,14 +61,13 @@ def coin_chances(pairs: Pairs, cluster: npt.NDArray[np.int64], k: int) -> Behavi
     return chances(scale * loglik, scale * by_habit(worker, yes, pairs.n_workers), enough)
 
 
-def unseen_same(pairs: Pairs, cluster: npt.NDArray[np.int64], k: int) -> F8:
+def held_out_same(pairs: Pairs, cluster: npt.NDArray[np.int64], k: int) -> F8:
     """Probability that a typical worker answers "same" to each row, fitted without the fold of its worker."""
     out = np.full(len(pairs), 0.5)
-    fold = folds(pairs.n_workers, len(pairs))[pairs.worker]
-    for f in np.unique(fold).tolist():
-        training, held_out = pairs.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
-        if not len(training):
+    for training_rows, held_out in worker_folds(pairs.worker, pairs.n_workers):
+        if not len(training_rows):
             continue
+        training = pairs.take(training_rows)
         fit = mean_field(training, cluster, k, strength=STRENGTH, max_iter=PASSES, tol=1e-5)
         has_answers = np.bincount(training.worker, minlength=pairs.n_workers) > 0
         hit, rejection = (float(np.median(coin[has_answers])) for coin in (fit.coins.hit, fit.coins.rejection))
@@ -66,17 +80,15 @@ def unseen_same(pairs: Pairs, cluster: npt.NDArray[np.int64], k: int) -> F8:
 # The workers of a fit of same or different in a few rows.
 
 
-def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+def worker_rows(result: Result, limit: int = 5) -> WorkerRows:
     """Header and rows of the best and the worst workers, by the share of answers that agree with the clusters."""
-    best, worst = best_and_worst(result.worker_table(), limit)
-    rows = [
-        [str(r["worker"]), f"{r['n_labels']:,}", number(r["skill"]), between(r["skill_low"], r["skill_high"]),
-         number(r["hit"]), number(r["rejection"])]
-        for r in best.vstack(worst.reverse()).to_dicts()
-    ]  # fmt: skip
-    if len(worst):
-        rows.insert(limit, ["…"] + [""] * 5)
-    return ["worker", "answers", "skill", "95 % interval", "same if same", "different if different"], rows
+    header = ["worker", "answers", "skill", "95 % interval", "same if same", "different if different"]
+    return end_rows(result.worker_table(), limit, "skill", header, _cells)
+
+
+def _cells(row: dict[str, Any], digits: int = 3) -> list[str]:
+    skill = [number(row["skill"], digits), between(row["skill_low"], row["skill_high"], digits)]
+    return [str(row["worker"]), f"{row['n_labels']:,}", *skill, *(number(row[n], digits) for n in ("hit", "rejection"))]
 
 
 # ----------------------------------------------------------------
@@ -98,27 +110,17 @@ class SimilarityStudy(DistanceStudy):
         **DISTANCE_FLAGS, "adversarial": "answers the opposite of the clusters",
     }  # fmt: skip
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Tables of all workers, or of the `ends` best and worst workers of many by skill."""
-        best, worst = best_and_worst(self.quality, ends, "skill")
-        tables = {"Workers, by the share of answers that agree with the clusters": best}
-        if len(worst):
-            tables = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
-        header = ["worker", "answers", "skill", "95 % interval", '"same" if same', '"different" if different',
-                  "flags"]  # fmt: skip
-        return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in tables.items()]
+    RANKED_BY: ClassVar[str] = "skill"
+    TITLES: ClassVar[tuple[str, str, str]] = (
+        "Workers, by the share of answers that agree with the clusters", *BEST_AND_WORST,
+    )  # fmt: skip
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "worker", "answers", "skill", "95 % interval", '"same" if same', '"different" if different',
+    )  # fmt: skip
 
-    def _line(self, row: dict[str, Any]) -> list[str]:
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
-        return [
-            str(row["worker"]),
-            f"{row['n_labels']:,}",
-            number(row["skill"], 2),
-            between(row["skill_low"], row["skill_high"], 2),
-            number(row["hit"], 2),
-            number(row["rejection"], 2),
-            ", ".join(names),
-        ]
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        return _cells(row, 2)
 
 
 def study_similarities(
@@ -133,14 +135,15 @@ def study_similarities(
         idle: Longest pause between answers in seconds that counts as work.
     """
     del gold
-    parts = study_parts(votes, result, idle=idle, judge=coins_judged)
-    summary = result.worker_table().drop("n_labels").with_columns(pl.col("worker").cast(votes.workers.dtype))
-    parts["quality"] = parts["quality"].join(summary, on="worker", how="left", maintain_order="left")
+    parts = study_parts(votes, result, idle=idle, judge=behaviour_flags)
+    parts["quality"] = with_summary(parts["quality"], result.worker_table())
     constant_flags = list(coin_flags(votes))
-    idlers, has_enough = {flag.worker for flag in constant_flags}, _judged(votes)
-    others = [flag for flag in parts["flags"] if not (flag.name == "unknown" and flag.worker in has_enough)]
+    constant, judged = {flag.worker for flag in constant_flags}, judged_workers(votes)
     parts["flags"] = constant_flags + [
-        f for f in others if not (f.worker in idlers and f.name in ("constant", "random"))
+        flag
+        for flag in parts["flags"]
+        if not (flag.name == "unknown" and flag.worker in judged)
+        and not (flag.name in ("constant", "random") and flag.worker in constant)
     ]
     return SimilarityStudy(**parts)
 
@@ -150,12 +153,7 @@ def flag_similarities(votes: Votes[Similarities], result: Result) -> list[Flag]:
     return study_similarities(votes, result).flags
 
 
-def _judged(votes: Votes[Similarities]) -> set[Any]:
-    """Workers with enough answers to be judged by the clusters, even if no other worker answered their pairs."""
-    return set(votes.workers.gather(np.flatnonzero(votes.labels_per_worker >= LEAST)).to_list())
-
-
-def coins_judged(votes: Votes[Similarities], result: Result) -> BehaviourFlags:
+def behaviour_flags(votes: Votes[Similarities], result: Result) -> BehaviourFlags:
     """Flag random and adversarial workers by clusters fitted without their answers."""
     summary, estimate = result.worker_summary, result.estimate
     assert isinstance(summary, SimilarityWorkers)

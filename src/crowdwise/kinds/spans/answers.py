@@ -18,10 +18,12 @@ import polars as pl
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.side_tables import column_by
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
-from .maths import FARTHEST, I8, SpanRows, Units, f1_distance, has_overlapping_tags, span_rows, starts
+from ...stats.ragged import starts
+from .maths import FARTHEST, I8, SpanRows, TextUnits, f1_distance, has_overlapping_tags, span_rows
 
 # The tag of spans without a tag.
 NO_TAG = ""
@@ -231,11 +233,8 @@ def _is_missing(value: Any) -> bool:
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Return the column called spans or entities, or None."""
-    columns = {name.strip().lower().replace(" ", "_"): name for name in header}
-    for name in NAMES.split():
-        if name in columns:
-            return {"spans": columns[name]}
-    return None
+    column = first_named(header, NAMES)
+    return None if column is None else {"spans": column}
 
 
 def explain_detection(answers: pl.Series) -> str:
@@ -315,7 +314,7 @@ def texts_of(votes: Votes[Any]) -> list[str | None]:
     return [None] * votes.n_tasks if column is None else [None if x is None else str(x) for x in column.to_list()]
 
 
-def word_units(votes: Votes[Any]) -> tuple[Units, npt.NDArray[np.bool_]]:
+def word_units(votes: Votes[Any]) -> tuple[TextUnits, npt.NDArray[np.bool_]]:
     """Return the words (or tokens, if only their number is known) of all texts, and which tasks have them."""
     tokens = column_by(votes.about_tasks, "tokens", votes.tasks)
     n_tokens = [None] * votes.n_tasks if tokens is None else tokens.cast(pl.Int64, strict=False).to_list()
@@ -328,7 +327,7 @@ def word_units(votes: Votes[Any]) -> tuple[Units, npt.NDArray[np.bool_]]:
         count[i] = len(units)
         ends += units
     flat = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    return Units(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), has_units
+    return TextUnits(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), has_units
 
 
 def extents(votes: Votes[Any]) -> I8:

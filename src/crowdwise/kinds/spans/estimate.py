@@ -11,8 +11,9 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
+from ...stats.ragged import starts
 from .answers import as_json
-from .maths import SpanRows, starts
+from .maths import SpanRows
 
 
 @dataclass(frozen=True, eq=False)

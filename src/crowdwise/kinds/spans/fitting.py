@@ -26,6 +26,7 @@ from ...core.vocabulary import lookup, quote, union
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
+from ...stats.ragged import ranges, starts, sums
 from ..classes.annotations import Annotations
 from ..classes.methods.confusion.hierarchical import Hierarchical
 from .answers import WORD_LENGTH, Spans, detect_columns, extents, span_votes, spans_of, word_units
@@ -37,7 +38,7 @@ from .maths import (
     ChainData,
     ChainFit,
     SpanRows,
-    Units,
+    TextUnits,
     agreement_by_place,
     cells,
     covered_units,
@@ -47,15 +48,12 @@ from .maths import (
     leading_tag,
     marked_lengths,
     overlapping_pairs,
-    places,
-    ranges,
     runs,
     select_units,
     shared_lengths,
     shares,
     splits,
-    starts,
-    summed,
+    unit_positions,
     units_between_ends,
     viterbi,
     worker_f1,
@@ -84,7 +82,7 @@ class SpanLayer:
     gold[unit] is -1 if unknown, 0 outside and 1 + tag inside. gold_state[unit] is the same as a state of the chain.
     """
 
-    units: Units
+    units: TextUnits
     cells: Cells
     row_offsets: I8
     worker: npt.NDArray[np.int32]
@@ -112,7 +110,7 @@ def unit_rows(votes: Votes[Spans], gold: GoldSpans | None) -> tuple[SpanRows, I8
     return SpanRows(starts(count), *arrays), np.concatenate([task, np.arange(votes.n_tasks)])
 
 
-def cut_texts(votes: Votes[Spans], gold: GoldSpans | None, words: bool) -> Units:
+def cut_texts(votes: Votes[Spans], gold: GoldSpans | None, words: bool) -> TextUnits:
     """Cut the texts at the ends of all spans or, with `words`, at words where the text is known."""
     ends = units_between_ends(*unit_rows(votes, gold), votes.n_tasks, extents(votes))
     if not words:
@@ -142,7 +140,7 @@ def has_all_texts(votes: Votes[Spans]) -> bool:
     return bool(has_text[votes.labels_per_task > 0].all()) and bool(has_text.any())
 
 
-def span_layer(votes: Votes[Spans], units: Units, gold: GoldSpans | None, tag: int | None) -> SpanLayer:
+def span_layer(votes: Votes[Spans], units: TextUnits, gold: GoldSpans | None, tag: int | None) -> SpanLayer:
     """Return the layer of all spans, or of the spans of one tag alone."""
     rows = votes.answers.rows if tag is None else _flat(votes.answers.rows.only(tag))
     n_tags = len(votes.answers.tags) if tag is None else 1
@@ -184,7 +182,9 @@ class DecodedUnits:
     breaks: Mask
 
 
-def estimate_of(units: Units, decoded: Sequence[DecodedUnits], tags: pl.Series, gold: GoldSpans | None) -> SpanEstimate:
+def estimate_of(
+    units: TextUnits, decoded: Sequence[DecodedUnits], tags: pl.Series, gold: GoldSpans | None
+) -> SpanEstimate:
     """Return the spans of all layers; gold spans replace the estimates of gold tasks."""
     n_tasks = len(units.offsets) - 1
     marginal = (
@@ -221,7 +221,7 @@ def estimate_of(units: Units, decoded: Sequence[DecodedUnits], tags: pl.Series, 
     )
 
 
-def _mean_of(marginal: F8, units: Units, first: I8, after: I8, tag: I8) -> F8:
+def _mean_of(marginal: F8, units: TextUnits, first: I8, after: I8, tag: I8) -> F8:
     """Return the mean of marginal[., tag] over the units first .. after, weighted by their lengths."""
     length = np.maximum(units.length, 1).astype(np.float64)
     size = np.concatenate([[0.0], np.cumsum(length)])
@@ -233,7 +233,7 @@ def _mean_of(marginal: F8, units: Units, first: I8, after: I8, tag: I8) -> F8:
     return out
 
 
-def _with_gold(marginal: F8, units: Units, gold: GoldSpans) -> F8:
+def _with_gold(marginal: F8, units: TextUnits, gold: GoldSpans) -> F8:
     out = marginal.copy()
     out[gold.mask[units.task]] = 0.0
     first, last = covered_units(gold.rows, np.arange(len(units.offsets) - 1), units)
@@ -252,7 +252,7 @@ def summarize_workers(votes: Votes[Spans], layers: Sequence[SpanLayer], estimate
     has_votes = votes.labels_per_worker > 0
     estimated = estimate.rows.take(votes.task.astype(np.int64))
     hit, marked_length, expected = (
-        summed(votes.worker, lengths, m)
+        sums(lengths, votes.worker, m)
         for lengths in (
             shared_lengths(votes.answers.rows, estimated),
             marked_lengths(votes.answers.rows),
@@ -440,14 +440,14 @@ def posterior(layer: SpanLayer, arrays: Arrays) -> F8:
     return q
 
 
-def decoded(units: Units, q: F8, n_tags: int) -> DecodedUnits:
+def decoded(units: TextUnits, q: F8, n_tags: int) -> DecodedUnits:
     """Return the allowed path with the highest posterior sum."""
     k = 1 + 2 * n_tags
     path = viterbi(units, q, np.zeros(k), np.zeros((k, k)), n_tags)
     return from_path(q, path)
 
 
-def decoded_inside_first(units: Units, q: F8, n_tags: int) -> DecodedUnits:
+def decoded_inside_first(units: TextUnits, q: F8, n_tags: int) -> DecodedUnits:
     """Mark units where all tags together have more than half, as in a vote; the best path decides tags and beginnings.
 
     A unit on which two tags share the majority is therefore still marked.
@@ -695,7 +695,7 @@ def weights_by_f1(layer: SpanLayer, power: float) -> tuple[F8, F8]:
 
     F1 is measured against the weighted vote of the others, less the agreement explained by position in the text.
     """
-    weight, positions = np.ones(layer.n_workers), places(layer.units)
+    weight, positions = np.ones(layer.n_workers), unit_positions(layer.units)
     for _ in range(ROUNDS):
         row_weight = layer.weight * weight[layer.worker]
         agreed, marked, marked_by_others = f1_terms(layer.cells, row_weight, layer.units, layer.n_tags, layer.gold)

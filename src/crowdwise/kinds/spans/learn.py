@@ -34,12 +34,13 @@ from ...learn.probe import as_floats, evaluating
 from ...learn.simplex import diagonal_matrix, rows_to_one
 from ...learn.tables import WorkerTable
 from ...learn.training.sweep import ROWS, sweep_answers
+from ...stats.ragged import ranges, starts
 from ..classes.learn.tables import ConfusionTable, annotations_of
 from ..classes.methods.confusion.hierarchical import Hierarchical
 from .answers import Spans
 from .estimate import SpanEstimate
 from .fitting import estimate_of, from_path, span_layer, summarize_workers
-from .maths import F8, I8, Units, cells, covered_units, has_overlapping_tags, ranges, starts, viterbi
+from .maths import F8, I8, TextUnits, cells, covered_units, has_overlapping_tags, viterbi
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +90,9 @@ class Sentences:
         return len(self.offsets) - 1
 
     @property
-    def units(self) -> Units:
+    def units(self) -> TextUnits:
         """Tokens as units of the sentences."""
-        return Units(self.offsets, self.start, self.end)
+        return TextUnits(self.offsets, self.start, self.end)
 
     def cut(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """Split values[token, ...] by sentence."""
@@ -637,13 +638,13 @@ class CrowdTagger(DirectEstimator):
 # From tag probabilities to spans, and the result of the training.
 
 
-def tagging(log_proba: F8, units: Units) -> npt.NDArray[np.int64]:
+def tagging(log_proba: F8, units: TextUnits) -> npt.NDArray[np.int64]:
     """Return the most probable valid states of log_proba[token, state]."""
     k = log_proba.shape[1]
     return viterbi(units, log_proba, np.zeros(k), np.zeros((k, k)), k // 2)
 
 
-def estimate_from(log_proba: F8, units: Units, names: list[str]) -> SpanEstimate:
+def estimate_from(log_proba: F8, units: TextUnits, names: list[str]) -> SpanEstimate:
     """Return the spans with confidence of log_proba[token, state]."""
     decoded = from_path(np.exp(log_proba), tagging(log_proba, units))
     return estimate_of(units, [decoded], pl.Series("tag", names, dtype=pl.String), None)
@@ -657,7 +658,7 @@ def outcome(fitted: CrowdTagger, votes: Votes[Spans], sentences: Sentences, plac
     """
     count = np.diff(sentences.offsets)[place]
     pick = ranges(sentences.offsets[:-1][place], count)
-    units = Units(starts(count), sentences.start[pick], sentences.end[pick])
+    units = TextUnits(starts(count), sentences.start[pick], sentences.end[pick])
     estimate = estimate_from(log_proba[pick], units, fitted.names_)
     return Result(
         tasks=votes.tasks,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...stats.dirichlet import divergence, log_mean
+from ...stats.ragged import ranges, starts, sums
 from ...stats.ties import STREAM, winners
 
 I8 = npt.NDArray[np.int64]
@@ -51,19 +51,6 @@ class SpanRows:
         return SpanRows(starts(count), self.start[keep], self.end[keep], self.tag[keep])
 
 
-def starts(count: I8) -> I8:
-    """Return the offsets of runs of these lengths: 0, c0, c0 + c1, ..."""
-    return np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-
-
-def ranges(first: I8, count: I8) -> I8:
-    """Return first[0], first[0] + 1, ... (count[0] numbers), then those from first[1] on, and so on."""
-    if not len(count):
-        return np.empty(0, dtype=np.int64)
-    begins = starts(count)
-    return np.repeat(np.asarray(first, dtype=np.int64) - begins[:-1], count) + np.arange(begins[-1])
-
-
 def span_rows(row: I8, start: I8, end: I8, tag: I8, n_rows: int) -> tuple[SpanRows, int]:
     """Return spans in any order as rows with overlapping spans of one row and tag merged, and the number of merges."""
     order = np.lexsort((end, start, tag, row))
@@ -82,11 +69,6 @@ def span_rows(row: I8, start: I8, end: I8, tag: I8, n_rows: int) -> tuple[SpanRo
     return SpanRows(starts(np.bincount(row, minlength=n_rows)), start, end, tag), joined
 
 
-def summed(group: npt.NDArray[Any], values: F8, n: int) -> F8:
-    """Return the sum of the values of each group."""
-    return np.asarray(np.bincount(group, weights=values, minlength=n), dtype=np.float64)
-
-
 def has_overlapping_tags(rows: SpanRows) -> npt.NDArray[np.bool_]:
     """Return the rows in which spans of different tags overlap."""
     row = rows.row
@@ -100,7 +82,7 @@ def has_overlapping_tags(rows: SpanRows) -> npt.NDArray[np.bool_]:
 
 def marked_lengths(rows: SpanRows) -> F8:
     """Return the length of text that each row marks; positions with two tags count twice."""
-    return summed(rows.row, (rows.end - rows.start).astype(np.float64), len(rows))
+    return sums((rows.end - rows.start).astype(np.float64), rows.row, len(rows))
 
 
 def overlapping_pairs(a: SpanRows, b: SpanRows) -> tuple[I8, I8, I8, I8]:
@@ -120,7 +102,7 @@ def overlapping_pairs(a: SpanRows, b: SpanRows) -> tuple[I8, I8, I8, I8]:
 def shared_lengths(a: SpanRows, b: SpanRows) -> F8:
     """Return the length of text that row r of both marks with the same tag."""
     row, _, _, length = overlapping_pairs(a, b)
-    return summed(row, length.astype(np.float64), len(a))
+    return sums(length.astype(np.float64), row, len(a))
 
 
 def f1_distance(rows: SpanRows, i: I8, j: I8, block: int = 200_000) -> F8:
@@ -143,7 +125,7 @@ I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class TextUnits:
     """Units of texts: those of task t are offsets[t] .. offsets[t + 1] of start and end (exclusive), in text order."""
 
     offsets: I8
@@ -184,7 +166,7 @@ class Cells:
         return np.asarray(self.label % 2 == 1)
 
 
-def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Units:
+def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> TextUnits:
     """Cut each task at all ends of its spans, from 0 to its extent, so that no span ends inside a unit."""
     span_task = task[rows.row]
     keys = np.concatenate([span_task * FARTHEST + rows.start, span_task * FARTHEST + rows.end])
@@ -193,20 +175,20 @@ def units_between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Un
     task_of_key, place = keys // FARTHEST, keys % FARTHEST
     same = np.diff(task_of_key) == 0
     count = np.bincount(task_of_key[:-1][same], minlength=n_tasks)
-    return Units(starts(count), place[:-1][same], place[1:][same])
+    return TextUnits(starts(count), place[:-1][same], place[1:][same])
 
 
-def select_units(a: Units, b: Units, take_b: npt.NDArray[np.bool_]) -> Units:
+def select_units(a: TextUnits, b: TextUnits, take_b: npt.NDArray[np.bool_]) -> TextUnits:
     """Return the units of `b` for the tasks in the mask, and of `a` for the others."""
     n_a, n_b = np.diff(a.offsets), np.diff(b.offsets)
     count = np.where(take_b, n_b, n_a)
     first = np.where(take_b, len(a) + b.offsets[:-1], a.offsets[:-1])
     pick = ranges(first, count)
     ends = [np.concatenate([x, y])[pick] for x, y in ((a.start, b.start), (a.end, b.end))]
-    return Units(starts(count), ends[0], ends[1])
+    return TextUnits(starts(count), ends[0], ends[1])
 
 
-def covered_units(rows: SpanRows, task: I8, units: Units) -> tuple[I8, I8]:
+def covered_units(rows: SpanRows, task: I8, units: TextUnits) -> tuple[I8, I8]:
     """Return the first unit of each span and the one after its last.
 
     A span covers the units whose middle lies in it or, if there are none, the unit in which it begins.
@@ -229,7 +211,7 @@ def covered_units(rows: SpanRows, task: I8, units: Units) -> tuple[I8, I8]:
     return first, last
 
 
-def cells(rows: SpanRows, task: I8, units: Units) -> Cells:
+def cells(rows: SpanRows, task: I8, units: TextUnits) -> Cells:
     """Return the label that each row gives to each unit of its task; of two spans in a unit the later one counts."""
     count = np.diff(units.offsets)[task]
     offsets = starts(count)
@@ -261,7 +243,7 @@ def cells(rows: SpanRows, task: I8, units: Units) -> Cells:
 class ChainData:
     """Tasks as chains of units, with the labels of the rows, sorted by task. gold[unit] is a state or -1."""
 
-    units: Units
+    units: TextUnits
     cells: Cells
     row_offsets: I8
     worker: I4
@@ -315,7 +297,7 @@ def shares_of_states(data: ChainData, pseudo: float = 0.1) -> F8:
     """Return the initial posterior: the shares of the labels of each unit, smoothed by `pseudo`."""
     k, n = data.n_states, len(data.units)
     cell = data.cells.unit * k + data.cells.label
-    q = summed(cell, data.weight[data.cells.row], n * k).reshape(n, k) + pseudo / k
+    q = sums(data.weight[data.cells.row], cell, n * k).reshape(n, k) + pseudo / k
     q /= np.maximum(q.sum(axis=1, keepdims=True), 1e-300)
     is_gold = data.gold >= 0
     q[is_gold] = np.eye(k)[data.gold[is_gold]]
@@ -364,7 +346,7 @@ def fit(
     return q, counts, first, steps, np.array(trace), converged
 
 
-def viterbi(units: Units, score: F8, start: F8, move: F8, n_tags: int) -> I8:
+def viterbi(units: TextUnits, score: F8, start: F8, move: F8, n_tags: int) -> I8:
     """Return the most probable path of possible transitions; start and move are logarithms."""
     from .kernels import best_path
 
@@ -460,7 +442,7 @@ def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
     """Return share[unit, 0 outside / 1 + tag] of the weight of all answers; units without answers are outside."""
     k = n_tags + 1
     cell = cells.unit * k + cells.tag
-    total = summed(cell, weight[cells.row], n_units * k).reshape(n_units, k)
+    total = sums(weight[cells.row], cell, n_units * k).reshape(n_units, k)
     size = total.sum(axis=1, keepdims=True)
     out = np.divide(total, size, out=np.zeros_like(total), where=size > 0)
     out[size[:, 0] <= 0, 0] = 1.0
@@ -471,12 +453,12 @@ def splits(cells: Cells, weight: F8, n_units: int) -> F8:
     """Return, for each unit, the share of those who mark it for whom a span begins there."""
     inside = cells.label > 0
     w = weight[cells.row[inside]]
-    marked = summed(cells.unit[inside], w, n_units)
-    begun = summed(cells.unit[inside], w * cells.begins[inside], n_units)
+    marked = sums(w, cells.unit[inside], n_units)
+    begun = sums(w * cells.begins[inside], cells.unit[inside], n_units)
     return np.asarray(np.divide(begun, marked, out=np.zeros(n_units), where=marked > 0))
 
 
-def f1_terms(cells: Cells, weight: F8, units: Units, n_tags: int, gold: I8 | None = None) -> tuple[F8, F8, F8]:
+def f1_terms(cells: Cells, weight: F8, units: TextUnits, n_tags: int, gold: I8 | None = None) -> tuple[F8, F8, F8]:
     """Return (agreed, marked, marked by others)[row]: lengths of text marked by both, by the row, and by the others.
 
     The others mark the units that more than half of their weight marks, with its most frequent tag. Where gold[unit] is
@@ -484,12 +466,12 @@ def f1_terms(cells: Cells, weight: F8, units: Units, n_tags: int, gold: I8 | Non
     """
     k, n = n_tags + 1, len(cells.offsets) - 1
     tag = cells.tag
-    total = summed(cells.unit * k + tag, weight[cells.row], len(units) * k).reshape(len(units), k)
+    total = sums(weight[cells.row], cells.unit * k + tag, len(units) * k).reshape(len(units), k)
     parts = np.empty((3, len(tag)))
     for lo in range(0, len(tag), _BLOCK):  # in blocks, as a table of all cells and tags may not fit into memory
         block = slice(lo, lo + _BLOCK)
         parts[:, block] = _cell_parts(total, cells.unit[block], tag[block], weight[cells.row[block]], units, gold)
-    agreed, marked, marked_by_others = (summed(cells.row, part, n) for part in parts)
+    agreed, marked, marked_by_others = (sums(part, cells.row, n) for part in parts)
     return agreed, marked, marked_by_others
 
 
@@ -506,7 +488,7 @@ def voted_credit(total: F8) -> F8:
 
 
 def _cell_parts(
-    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: Units, gold: I8 | None
+    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: TextUnits, gold: I8 | None
 ) -> tuple[F8, F8, F8]:
     """Return the length of each cell that is marked by both, by its row, and by the others."""
     others = total[unit]  # cell, tag
@@ -538,7 +520,7 @@ def worker_f1(
 
     chance[worker] is the agreement to subtract from both numerator and denominator.
     """
-    hit, size = (summed(worker, lengths, n_workers) for lengths in (2 * agreed, marked + marked_by_others))
+    hit, size = (sums(lengths, worker, n_workers) for lengths in (2 * agreed, marked + marked_by_others))
     if chance is not None:
         hit, size = hit - 2 * chance, size - 2 * chance
     total = float(size.sum())
@@ -549,7 +531,7 @@ def worker_f1(
     return np.asarray(np.clip((hit + pseudo * crowd) / np.maximum(size + pseudo, pseudo), 0.0, 1.0))
 
 
-def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, I8]:
+def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: TextUnits) -> tuple[I8, I8, I8]:
     """Return (first unit, unit after the last, tag) of the runs of one tag within a task, also cut at `breaks`."""
     if not len(tag):
         none = np.empty(0, dtype=np.int64)
@@ -587,7 +569,7 @@ MORE_THAN_ANYWHERE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class UnitPositions:
     """Positions of units: unit u reaches from points[first[u]] to points[last[u]].
 
     rarity[i] is 1 / (number of other texts that contain the piece after point i), 0 if there are none.
@@ -601,7 +583,7 @@ class Places:
     def marked_elsewhere(self, mark: F8) -> F8:
         """Return the mean length of each unit that is marked at the same position in other texts, given mark[unit]."""
         n = len(self.size)
-        piece = np.cumsum(summed(self.first, mark, n + 1) - summed(self.last, mark, n + 1))[:-1]
+        piece = np.cumsum(sums(mark, self.first, n + 1) - sums(mark, self.last, n + 1))[:-1]
         marked, reached = self._between(piece * self.rarity), self._between(self.rarity)
         return np.asarray(np.maximum(marked - mark * reached, 0.0))  # without the text itself
 
@@ -610,27 +592,27 @@ class Places:
         return np.asarray(total[self.last] - total[self.first])
 
 
-def places(units: Units) -> tuple[Places, Places]:
+def unit_positions(units: TextUnits) -> tuple[UnitPositions, UnitPositions]:
     """Return the positions counted from the beginnings of the texts, and from their ends."""
     has_units = np.diff(units.offsets) > 0
     extent = np.zeros(len(has_units), dtype=np.int64)
     extent[has_units] = units.end[units.offsets[1:][has_units] - 1]
     end = extent[units.task]
-    return _places(units.start, units.end), _places(end - units.end, end - units.start)
+    return _positions_from(units.start, units.end), _positions_from(end - units.end, end - units.start)
 
 
-def _places(start: I8, end: I8) -> Places:
+def _positions_from(start: I8, end: I8) -> UnitPositions:
     points = np.unique(np.concatenate([start, end]))
     first, last = np.searchsorted(points, start), np.searchsorted(points, end)
     n = max(len(points) - 1, 0)
     texts = np.cumsum(np.bincount(first, minlength=n + 1) - np.bincount(last, minlength=n + 1))[:-1]
     rarity = np.divide(1.0, texts - 1, out=np.zeros(n), where=texts > 1)
-    return Places(np.diff(points).astype(np.float64), first, last, rarity)
+    return UnitPositions(np.diff(points).astype(np.float64), first, last, rarity)
 
 
 def agreement_by_place(
-    cells: Cells, weight: F8, units: Units, n_tags: int, worker: npt.NDArray[np.int32], n_workers: int,
-    scored_rows: npt.NDArray[np.bool_], gold: I8, positions: tuple[Places, Places],
+    cells: Cells, weight: F8, units: TextUnits, n_tags: int, worker: npt.NDArray[np.int32], n_workers: int,
+    scored_rows: npt.NDArray[np.bool_], gold: I8, positions: tuple[UnitPositions, UnitPositions],
 ) -> F8:  # fmt: skip
     """Return the agreement of each worker that is explained by position.
 
@@ -638,7 +620,7 @@ def agreement_by_place(
     expected for the same amount of text at random positions, over `scored_rows`.
     """
     k = n_tags + 1
-    total = summed(cells.unit * k + cells.tag, weight[cells.row], len(units) * k).reshape(-1, k)
+    total = sums(weight[cells.row], cells.unit * k + cells.tag, len(units) * k).reshape(-1, k)
     mark = voted_credit(total)
     is_gold = gold >= 0
     mark[is_gold] = np.eye(k)[gold[is_gold], 1:]
@@ -646,11 +628,11 @@ def agreement_by_place(
     unit, tag, cell_worker = cells.unit[use], cells.tag[use] - 1, worker[cells.row[use]]
     length = units.length.astype(np.float64)
     marked_share = length @ mark / max(float(length.sum()), 1.0)
-    anywhere = summed(cell_worker, length[unit] * marked_share[tag], n_workers)
+    anywhere = sums(length[unit] * marked_share[tag], cell_worker, n_workers)
     best = np.zeros(n_workers)
     for position in positions:
         elsewhere = np.stack([position.marked_elsewhere(mark[:, g]) for g in range(n_tags)], axis=1)
-        best = np.maximum(best, summed(cell_worker, elsewhere[unit, tag], n_workers))
+        best = np.maximum(best, sums(elsewhere[unit, tag], cell_worker, n_workers))
     return np.asarray(np.maximum(best - MORE_THAN_ANYWHERE * anywhere, 0.0))
 
 

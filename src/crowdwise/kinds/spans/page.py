@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,13 @@ import numpy as np
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.evaluate import evaluate
-from ...evaluation.scores import Table
-from ...report.page import fragment
+from ...report.page import fragment, truth_section
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import percent, shown
+from ...stats.ragged import starts
 from .answers import Spans, texts_of
 from .estimate import SpanEstimate
-from .maths import starts
 
 # ----------------------------------------------------------------
 # Texts with marked spans, as pieces for the template.
@@ -29,7 +28,7 @@ MAX_TASKS, CONTEXT, MAX_LENGTH, LEVELS = 25, 80, 3000, 4
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """A piece of text.
 
     Args:
@@ -54,7 +53,7 @@ class ShownTask:
     name: str
     confidence: str
     n_answers: int
-    pieces: list[Piece]
+    pieces: list[TextPiece]
     numbers: str
 
 
@@ -93,13 +92,13 @@ def _pieces(
     inside: np.ndarray,
     marks: list[tuple[int, int, int, float]],
     names: list[str],
-) -> list[Piece]:
+) -> list[TextPiece]:
     """Return the text cut at units and spans; long unmarked pieces are shortened."""
     n = len(text)
     cuts = {0, n, *(c for c in (*start.tolist(), *end.tolist()) if 0 < c < n)}
     cuts |= {c for s, e, _, _ in marks for c in (s, e) if 0 < c < n}
     edges = sorted(cuts)
-    out: list[Piece] = []
+    out: list[TextPiece] = []
     total = 0
     for a, b in itertools.pairwise(edges):
         at = int(np.searchsorted(start, a, side="right")) - 1
@@ -111,22 +110,22 @@ def _pieces(
         if level == 0 and not in_span and len(word) > 2 * CONTEXT:
             word = f"{word[:CONTEXT]} … {word[-CONTEXT:]}"
         total += len(word)
-        out.append(Piece("".join("\ufffd" if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 else c
+        out.append(TextPiece("".join("\ufffd" if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 else c
                                  for c in word), level, in_span,
                          None if last is None else shown(names[last[0]], 20),
                          "" if last is None else percent(last[1])))  # fmt: skip
         if total > MAX_LENGTH:
-            out.append(Piece(" …", 0, False, None, ""))
+            out.append(TextPiece(" …", 0, False, None, ""))
             break
     return _joined(out)
 
 
-def _joined(pieces: list[Piece]) -> list[Piece]:
+def _joined(pieces: list[TextPiece]) -> list[TextPiece]:
     """Merge adjacent pieces with the same formatting."""
-    out: list[Piece] = []
+    out: list[TextPiece] = []
     for piece in pieces:
         if out and out[-1].tag is None and (out[-1].level, out[-1].inside) == (piece.level, piece.inside):
-            out[-1] = Piece(out[-1].text + piece.text, piece.level, piece.inside, piece.tag, piece.sure)
+            out[-1] = TextPiece(out[-1].text + piece.text, piece.level, piece.inside, piece.tag, piece.sure)
         else:
             out.append(piece)
     return out
@@ -134,19 +133,7 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
 
 def span_page(votes: Votes[Spans], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
     """Return the standard sections, the texts with their spans and, if the truth is given, the scores."""
-    sheet = plain_page(votes, result)
     tasks, has_texts = marked_texts(votes, result)
-    texts = Section(
-        "texts", "Texts", "Spans in their texts", fragment("spans/texts.html.j2", tasks=tasks, known=has_texts)
-    )
-    sections = [*sheet.sections[:1], texts, *sheet.sections[1:]]
-    if truth is not None:
-        sections.append(Section("truth", "Truth", "Against the truth", _scores(result, truth, blind)))
-    return replace(sheet, sections=sections)
-
-
-def _scores(result: Result, truth: Any, blind: Result | None) -> Any:
-    """Return a table with the scores of the fit without gold."""
-    scores = evaluate(result if blind is None else blind, truth, resamples=200)
-    title = f"Scores over {scores.n:,} tasks"
-    return fragment("tables.html.j2", tables=[Table(title, ["", "value", "95 % interval"], scores.rows())])
+    body = fragment("spans/texts.html.j2", tasks=tasks, known=has_texts)
+    sheet = plain_page(votes, result).insert(1, Section("texts", "Texts", "Spans in their texts", body))
+    return sheet if truth is None else sheet.append(truth_section(evaluate(blind or result, truth, resamples=200)))

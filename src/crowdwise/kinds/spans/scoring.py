@@ -10,15 +10,14 @@ import numpy as np
 import polars as pl
 
 from ...core.describe import common
-from ...core.errors import DataError
 from ...core.result import Result
 from ...core.side_tables import column_by
-from ...core.vocabulary import lookup, union
+from ...core.vocabulary import union
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import check_estimates, scored_tasks
 from ...evaluation.scores import Scores, Table
 from ...evaluation.statement import outlook
-from ...stats.bootstrap import central, times_drawn
+from ...stats.bootstrap import resampled_intervals
 from .answers import Spans, spans_of
 from .estimate import SpanEstimate
 from .fitting import span_truth
@@ -35,7 +34,6 @@ SCORES = {
     "overlap_f1": "F1 of overlapping spans",
     "mean_f1": "mean F1 of the marked text per task",
 }
-_BLOCK = 200
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -90,16 +88,10 @@ def evaluate(
     """
     tasks, spans = _spans_of(result)
     names, true_spans = span_truth(truth)
-    at, has_estimate = lookup(tasks, names)
-    if not has_estimate.any():
-        raise DataError("none of the tasks in the truth has spans here; do the task ids match?")
-    is_gold = has_estimate & among(names, fit_gold)
-    scored = np.flatnonzero(has_estimate & ~is_gold)
-    if not len(scored):
-        raise DataError(ALL_GOLD.format(n=int(is_gold.sum())))
+    scored = scored_tasks(tasks, names, fit_gold, "spans")
     tags = union(spans.tags.cast(pl.String), true_spans.tags.cast(pl.String))
-    estimated = spans.with_tags(tags).rows.take(at[scored].astype(np.int64))
-    expected = true_spans.with_tags(tags).rows.take(scored)
+    estimated = spans.with_tags(tags).rows.take(scored.estimate)
+    expected = true_spans.with_tags(tags).rows.take(scored.truth)
     table = counts(estimated, expected)
     scores = {key: float(value) for key, value in ratios(table.sum(axis=0)).items()}
     scores["mean_f1"] = float(ratios(table)["f1"].mean())
@@ -107,9 +99,8 @@ def evaluate(
         n=len(scored),
         scores=scores,
         by_tag=_by_tag(estimated, expected, tags),
-        truths_without_labels=int((~has_estimate).sum()),
-        n_gold_left_out=int(is_gold.sum()),
         intervals=_intervals(table, resamples, seed) if resamples else {},
+        **scored.left_out,
     )
 
 
@@ -128,15 +119,12 @@ def _by_tag(estimated: SpanRows, expected: SpanRows, tags: pl.Series) -> dict[st
 
 def _intervals(table: F8, resamples: int, seed: int) -> dict[str, tuple[float, float]]:
     """Return 95 % bootstrap intervals over tasks."""
-    rng = np.random.default_rng(seed)
-    n = len(table)
-    task_f1 = ratios(table)["f1"]
-    drawn: dict[str, list[F8]] = {}
-    for lo in range(0, resamples, _BLOCK):
-        times = times_drawn(min(_BLOCK, resamples - lo), n, rng)
-        for key, value in {**ratios(times @ table), "mean_f1": times @ task_f1 / n}.items():
-            drawn.setdefault(key, []).append(value)
-    return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}
+    n, task_f1 = len(table), ratios(table)["f1"]
+
+    def scores(times: F8) -> dict[str, F8]:
+        return {**ratios(times @ table), "mean_f1": times @ task_f1 / n}
+
+    return resampled_intervals(n, resamples, seed, scores)
 
 
 def _spans_of(result: Result | pl.DataFrame) -> tuple[pl.Series, Spans]:
@@ -145,11 +133,7 @@ def _spans_of(result: Result | pl.DataFrame) -> tuple[pl.Series, Spans]:
         assert isinstance(estimate, SpanEstimate)
         return result.tasks, Spans(estimate.rows, estimate.tags.cast(pl.String))
     name = "spans" if "spans" in result.columns else "label"
-    for needed in ("task", name):
-        if needed not in result.columns:
-            raise DataError(f"the table has no column {needed!r}; it has {', '.join(result.columns)}")
-    if result["task"].is_duplicated().any():
-        raise DataError(f"task {result['task'].filter(result['task'].is_duplicated())[0]!r} has two lists of spans")
+    check_estimates(result, name)
     return result["task"], spans_of(result[name].to_list(), "task", result["task"].to_list())[0]
 
 

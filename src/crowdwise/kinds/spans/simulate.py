@@ -17,8 +17,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Spans, span_votes, spans_of
 
 F8 = npt.NDArray[np.float64]
@@ -99,20 +99,16 @@ def span_crowd(
              (("miss", miss), ("spurious", spurious), ("slip", slip), ("mistake", mistake))}  # fmt: skip
     copies = draw_sources(kind, rng, distinct=False)
     workers_of = draw_workers(tasks, workers, per_task, rng)
-    answers: dict[tuple[int, int], list[WordSpan]] = {}
-    for t in range(tasks):
-        for w in sorted(workers_of[t].tolist(), key=lambda w: copies[w] >= 0):
-            source = (t, int(copies[w]))
-            if copies[w] >= 0 and source in answers:
-                answers[t, w] = answers[source]
-            else:
-                of_worker = {name: float(rate[w]) for name, rate in rates.items()}
-                answers[t, w] = _marked_spans(truth[t], len(texts[t]), length, kind[w], of_worker, len(names), rng)
-    rows = [(t, int(w)) for t in range(tasks) for w in workers_of[t]]
+
+    def answer(t: int, w: int) -> list[WordSpan]:
+        worker_rates = {name: float(rate[w]) for name, rate in rates.items()}
+        return _marked_spans(truth[t], len(texts[t]), length, kind[w], worker_rates, len(names), rng)
+
+    task, worker, spans = draw_answers(workers_of, copies, answer)
     return SpanCrowd(
-        task=np.array([t for t, _ in rows], dtype=np.int32),
-        worker=np.array([w for _, w in rows], dtype=np.int32),
-        spans=[_in_characters(answers[row], texts[row[0]], names) for row in rows],
+        task=task,
+        worker=worker,
+        spans=[_in_characters(marked, texts[t], names) for t, marked in zip(task.tolist(), spans, strict=True)],
         texts=[" ".join(text) for text in texts],
         truth=[_in_characters(spans, text, names) for spans, text in zip(truth, texts, strict=True)],
         kind=kind,
@@ -190,9 +186,7 @@ class PlantedSpans(Planted[Votes[Spans]]):
 
     def __init__(self, planted: SpanCrowd) -> None:
         tasks, workers = numbered("t", len(planted.texts)), numbered("w", len(planted.kind))
-        votes = span_votes(
-            tasks.gather(planted.task), workers.gather(planted.worker), planted.spans, tasks=tasks, workers=workers
-        )
+        votes = span_votes(spans=planted.spans, **answer_columns(planted, tasks, workers))
         self._texts = pl.DataFrame({"task": tasks, "text": planted.texts})
         rates = {name: getattr(planted, name) for name in ("miss", "spurious", "slip", "mistake")}
         super().__init__(
@@ -209,14 +203,10 @@ class PlantedSpans(Planted[Votes[Spans]]):
         return {**tables, "texts.csv": self._texts, "workers.csv": workers}
 
 
-def _draw(size: Size, **options: Any) -> PlantedSpans:
-    return PlantedSpans(span_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
-
-
 _PASSAGES: dict[str, Any] = {"words": (80, 200), "length": (6, 20), "density": 0.02, "tags": ("",)}
 SPAN_SCENARIOS = scenarios(
     "spans",
-    _draw,
+    planted_by(span_crowd, PlantedSpans),
     {
         "spans_plain": ("names in sentences: three tags, spans of one to three words", {}),
         "spans_passages": ("passages without tags in longer texts", _PASSAGES),

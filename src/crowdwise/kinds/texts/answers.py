@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder
+from ...core.answers import Answers, TextColumnCoder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
-from ...core.intake.columns import KNOWN_AS, NAMED, TAKEN, TIME_NAMES
+from ...core.intake.columns import KNOWN_AS, NAMED, TAKEN, TIME_NAMES, by_plain_name, first_named
 from ...core.vocabulary import lookup, union
 from ...core.votes import Votes, frozen
+from ...stats.ragged import starts
 from .maths import Runs, edit_distance
 
 # ----------------------------------------------------------------
@@ -75,10 +76,7 @@ def runs_of(parts: Sequence[Sequence[str]]) -> Runs:
     count = np.array([len(part) for part in parts], dtype=np.int64)
     flat = pl.Series([word for part in parts for word in part], dtype=pl.String)
     code = flat.rank("dense").to_numpy().astype(np.int64) if len(flat) else np.empty(0, dtype=np.int64)
-    return Runs(np.concatenate([[0], np.cumsum(count)]).astype(np.int64), code)
-
-
-Mask = npt.NDArray[np.bool_]
+    return Runs(starts(count), code)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +128,7 @@ class Texts(Answers):
         return word_runs(self.texts.to_list(), marks=True)
 
 
-class TextCoder(Coder):
+class TextCoder(TextColumnCoder):
     """Read a column of texts. Blank cells are missing answers."""
 
     def __init__(self, columns: dict[str, Any]) -> None:
@@ -138,27 +136,11 @@ class TextCoder(Coder):
         series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
         if series.dtype.is_nested():
             raise DataError(f"column {series.name or 'output'!r} holds {series.dtype} values, not texts")
-        self.values = series.cast(pl.String)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows without a text."""
-        is_missing = (self.values.is_null() | (self.values.str.strip_chars() == "").fill_null(True)).to_numpy()
-        return is_missing if is_missing.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these texts as missing and return those that occurred."""
-        hit = self.values.str.strip_chars().is_in(list(names)).fill_null(False)
-        replaced = set(self.values.filter(hit).str.strip_chars().unique().to_list())
-        self.values = self.values.set(hit, None)
-        return replaced
+        super().__init__(series.cast(pl.String))
 
     def finish(self) -> Texts:
         """Return the coded texts."""
-        return texts_of(self.values.fill_null(""))
+        return texts_of(self.texts.fill_null(""))
 
 
 def texts_of(values: pl.Series) -> Texts:
@@ -182,10 +164,10 @@ LAST = "text"
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find a column named output, transcription or similar, or text where all other columns are ids or metadata."""
-    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
-    for name in NAMES.split():
-        if name in plain:
-            return {"output": plain[name]}
+    column = first_named(header, NAMES)
+    if column is not None:
+        return {"output": column}
+    plain = by_plain_name(header)
     usual = {*KNOWN_AS["task"].split(), *KNOWN_AS["worker"].split(), *TIME_NAMES, *TAKEN, *NAMED}
     return {"output": plain[LAST]} if LAST in plain and set(plain) <= usual else None
 

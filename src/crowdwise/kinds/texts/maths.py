@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ...stats.ragged import spread, starts
+
 I8 = npt.NDArray[np.int64]
 F8 = npt.NDArray[np.float64]
 GRAMS = 4
@@ -50,7 +52,7 @@ class Runs:
         number, owner = np.concatenate(numbers), np.concatenate(owners)
         order = np.lexsort((number, owner))
         count = np.bincount(owner, minlength=len(self))
-        return np.concatenate([[0], np.cumsum(count)]).astype(np.int64), number[order].astype(np.int64)
+        return starts(count), number[order].astype(np.int64)
 
 
 def edit_counts(runs: Runs, i: I8, j: I8) -> I8:
@@ -94,9 +96,7 @@ def pairs_within(offsets: I8) -> tuple[I8, I8]:
     count = np.diff(offsets)
     task = np.repeat(np.arange(len(count)), count)
     many = count[task]
-    i = np.repeat(np.arange(len(task)), many)
-    begin = np.concatenate([[0], np.cumsum(many)])[:-1]
-    j = np.arange(int(many.sum())) - np.repeat(begin - offsets[:-1][task], many)
+    i, j = spread(offsets[:-1][task], many)
     keep = i != j
     return i[keep], j[keep]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.evaluate import evaluate
-from ...evaluation.scores import Table
-from ...report.page import fragment
+from ...report.page import fragment, truth_section
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import percent, shown
+from ...stats.ragged import starts
 from .answers import Texts, written
 from .estimate import TextEstimate
 
@@ -53,15 +53,10 @@ def text_page(votes: Votes[Texts], result: Result, *, truth: Any = None, blind: 
     Returns:
         The sheet with all sections.
     """
-    sheet = plain_page(votes, result)
     tasks = _tasks(votes, result)
     body = fragment("texts/texts.html.j2", tasks=tasks, votes=any(task.words for task in tasks))
-    sections = [*sheet.sections[:1], Section("texts", "Texts", "Least certain texts", body), *sheet.sections[1:]]
-    if truth is not None:
-        scores = evaluate(result if blind is None else blind, truth, resamples=200)
-        table = Table(f"Scores over {scores.n:,} tasks", ["", "value", "95 % interval"], scores.rows())
-        sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[table])))
-    return replace(sheet, sections=sections)
+    sheet = plain_page(votes, result).insert(1, Section("texts", "Texts", "Least certain texts", body))
+    return sheet if truth is None else sheet.append(truth_section(evaluate(blind or result, truth, resamples=200)))
 
 
 def _tasks(votes: Votes[Texts], result: Result) -> list[TaskText]:
@@ -69,7 +64,7 @@ def _tasks(votes: Votes[Texts], result: Result) -> list[TaskText]:
     assert isinstance(estimate, TextEstimate)
     answered = votes.labels_per_task > 0
     order = np.lexsort((estimate.sure, ~answered))[: min(TASKS, int(answered.sum()))]
-    at = np.concatenate([[0], np.cumsum(estimate.n_words)])
+    at = starts(estimate.n_words)
     outputs, texts = estimate.outputs, votes.answers.texts.to_list()
     out = []
     for t in order.tolist():

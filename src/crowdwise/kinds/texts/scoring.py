@@ -10,14 +10,12 @@ import numpy as np
 import polars as pl
 
 from ...core.describe import common
-from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from ...evaluation.evaluate import ALL_GOLD, among
+from ...evaluation.evaluate import check_estimates, scored_tasks
 from ...evaluation.scores import Scores, Table
 from ...evaluation.statement import outlook
-from ...stats.bootstrap import central, times_drawn
+from ...stats.bootstrap import resampled_intervals
 from .answers import Texts, letter_runs, word_runs
 from .estimate import TextEstimate, TextWorkers
 from .fitting import text_truth
@@ -30,7 +28,6 @@ SCORES = {
     "gleu": "GLEU",
     "exact": "exact matches",
 }
-_BLOCK = 200
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -73,25 +70,17 @@ def evaluate(
     Raises:
         DataError: No task can be scored, or a table is malformed.
     """
-    tasks, outputs = _said(estimates)
+    tasks, outputs = _estimated_texts(estimates)
     table = text_truth(truth)
-    at, is_known = lookup(tasks, table["task"])
-    if not is_known.any():
-        raise DataError("none of the tasks in the truth has a text here; do the task ids match?")
-    was_gold = is_known & among(table["task"], fit_gold)
-    scored_rows = np.flatnonzero(is_known & ~was_gold)
-    if not len(scored_rows):
-        raise DataError(ALL_GOLD.format(n=int(was_gold.sum())))
-    estimated = outputs.gather(at[scored_rows].tolist()).fill_null("").to_list()
-    true = table["output"].gather(scored_rows.tolist()).to_list()
-    terms = _terms(estimated, true)
-    scores = {key: float(value) for key, value in _ratios(terms.sum(axis=0), len(scored_rows)).items()}
+    scored = scored_tasks(tasks, table["task"], fit_gold, "a text")
+    n = len(scored)
+    estimated = outputs.gather(scored.estimate).fill_null("").to_list()
+    terms = _terms(estimated, table["output"].gather(scored.truth).to_list())
     return TextEvaluation(
-        n=len(scored_rows),
-        truths_without_labels=int((~is_known).sum()),
-        n_gold_left_out=int(was_gold.sum()),
-        scores=scores,
-        intervals=_intervals(terms, resamples, seed) if resamples else {},
+        n=n,
+        scores={key: float(value) for key, value in _ratios(terms.sum(axis=0), n).items()},
+        intervals=resampled_intervals(n, resamples, seed, lambda times: _ratios(times @ terms, n)),
+        **scored.left_out,
     )
 
 
@@ -119,27 +108,13 @@ def _ratios(total: F8, n: int) -> dict[str, F8]:
     }
 
 
-def _intervals(terms: F8, resamples: int, seed: int) -> dict[str, tuple[float, float]]:
-    rng, n = np.random.default_rng(seed), len(terms)
-    drawn: dict[str, list[F8]] = {}
-    for lo in range(0, resamples, _BLOCK):
-        times = times_drawn(min(_BLOCK, resamples - lo), n, rng)
-        for key, value in _ratios(times @ terms, n).items():
-            drawn.setdefault(key, []).append(value)
-    return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}
-
-
-def _said(estimates: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+def _estimated_texts(estimates: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     if isinstance(estimates, Result):
         estimate = estimates.estimate
         assert isinstance(estimate, TextEstimate)
         return estimates.tasks, pl.Series("output", estimate.outputs, dtype=pl.String)
     name = next((column for column in ("output", "label", "text") if column in estimates.columns), "output")
-    for needed in ("task", name):
-        if needed not in estimates.columns:
-            raise DataError(f"the texts have no column {needed!r}; they have {', '.join(estimates.columns)}")
-    if estimates["task"].is_duplicated().any():
-        raise DataError(f"task {estimates['task'].filter(estimates['task'].is_duplicated())[0]!r} has two texts")
+    check_estimates(estimates, name)
     return estimates["task"], estimates[name].cast(pl.String)
 
 

@@ -9,15 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Texts, text_votes
 
 F8 = npt.NDArray[np.float64]
@@ -78,22 +77,18 @@ def text_crowd(
     rate = rng.uniform(*error, workers)
     copies = draw_sources(kind, rng, distinct=False)
     workers_of = draw_workers(tasks, workers, per_task, rng)
-    outputs: dict[tuple[int, int], str] = {}
-    for t in range(tasks):
-        for w in sorted(workers_of[t].tolist(), key=lambda w: copies[w] >= 0):
-            source = (t, int(copies[w]))
-            if kind[w] == "constant":
-                outputs[t, w] = CONSTANT
-            elif copies[w] >= 0 and source in outputs:
-                outputs[t, w] = outputs[source]
-            else:
-                sentence = sentences[t] if kind[w] != "random" else sentences[int(rng.integers(tasks))]
-                outputs[t, w] = " ".join(lexicon[i] for i in _with_errors(sentence, float(rate[w]), freedom, rng))
-    rows = [(t, int(w)) for t in range(tasks) for w in workers_of[t]]
+
+    def answer(t: int, w: int) -> str:
+        if kind[w] == "constant":
+            return CONSTANT
+        sentence = sentences[t] if kind[w] != "random" else sentences[int(rng.integers(tasks))]
+        return " ".join(lexicon[i] for i in _with_errors(sentence, float(rate[w]), freedom, rng))
+
+    task, worker, outputs = draw_answers(workers_of, copies, answer)
     return TextCrowd(
-        task=np.array([t for t, _ in rows], dtype=np.int32),
-        worker=np.array([w for _, w in rows], dtype=np.int32),
-        outputs=[outputs[row] for row in rows],
+        task=task,
+        worker=worker,
+        outputs=outputs,
         truth=[" ".join(lexicon[i] for i in sentence) for sentence in sentences],
         error=rate,
         kind=kind,
@@ -133,26 +128,16 @@ class PlantedTexts(Planted[Votes[Texts]]):
         tasks, workers = numbered("t", len(planted.truth)), numbered("w", len(planted.kind))
         copies = source_names(workers, planted.copies)
         super().__init__(
-            text_votes(
-                tasks.gather(planted.task),
-                workers.gather(planted.worker),
-                planted.outputs,
-                tasks=tasks,
-                workers=workers,
-            ),
+            text_votes(output=planted.outputs, **answer_columns(planted, tasks, workers)),
             pl.DataFrame({"task": tasks, "output": planted.truth}),
             worker_columns(workers, planted.kind, copies=copies, error=planted.error),
             planted,
         )
 
 
-def _draw(size: Size, **options: Any) -> PlantedTexts:
-    return PlantedTexts(text_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
-
-
 TEXT_SCENARIOS = scenarios(
     "texts",
-    _draw,
+    planted_by(text_crowd, PlantedTexts),
     {
         "texts_plain": ("transcripts: every worker gets some words wrong", {}),
         "texts_translations": ("translations: synonyms and another word order", {"freedom": 0.5}),

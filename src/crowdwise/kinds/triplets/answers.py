@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder, Mask
+from ...core.answers import Mask
 from ...core.errors import DataError
-from ...core.intake.coding import encode
-from ...core.vocabulary import Codes, lookup, quote, sorted_vocabulary, union
-from ...core.votes import Votes, frozen
-from ..similarities.answers import both_sides, in_given, recoded, repeats, series_of
+from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
+from ...core.vocabulary import Codes, lookup, quote
+from ...core.votes import Votes
+from ..similarities.answers import repeats, series_of
 
-SIDES = {
+COLUMNS = {
     "head": "head anchor reference ref query target",
     "left": "left item_a option_a first",
     "right": "right item_b option_b second",
 }
 CLOSER = "closer more_similar winner label answer response choice"
-SAME_ITEM = "two of the three items are the same"
-EVERYONE = "everyone"
+SIDES = tuple(COLUMNS)
 WORDS = {"left": 0, "a": 0, "first": 0, "right": 1, "b": 1, "second": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class Triplets(Answers):
+class Triplets(ItemAnswers):
     """Answers with one triplet each.
 
     Args:
@@ -42,19 +40,14 @@ class Triplets(Answers):
     """
 
     kind: ClassVar[str] = "triplets"
+    SIDES: ClassVar[tuple[str, ...]] = SIDES
+    OUTCOME: ClassVar[str] = "side"
 
     head: Codes
     left: Codes
     right: Codes
     side: npt.NDArray[np.int8]
     items: pl.Series
-
-    def __post_init__(self) -> None:
-        for name in ("head", "left", "right", "side"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
-
-    def __len__(self) -> int:
-        return len(self.head)
 
     @property
     def near(self) -> Codes:
@@ -66,31 +59,17 @@ class Triplets(Answers):
         """The other item of each row."""
         return np.asarray(np.where(self.side == 0, self.right, self.left))
 
-    def take(self, rows: npt.NDArray[Any]) -> Self:
-        """Return the answers of some rows."""
-        return type(self)(self.head[rows], self.left[rows], self.right[rows], self.side[rows], self.items)
-
-    def join(self, other: Self) -> Self:
-        """Concatenate two sets of answers over the union of their items."""
-        items = union(self.items, other.items)
-        own_codes, other_codes = (lookup(items, answers.items.cast(items.dtype))[0] for answers in (self, other))
-        head, left, right = (
-            np.concatenate([recoded(getattr(self, name), own_codes), recoded(getattr(other, name), other_codes)])
-            for name in SIDES
-        )
-        return type(self)(head, left, right, np.concatenate([self.side, other.side]), items)
-
     def columns(self) -> dict[str, pl.Series]:
         """Return the columns head, left, right and closer (left or right)."""
         closer = pl.Series("closer", ["left", "right"]).gather(self.side.astype(np.int64))
-        return {**{name: self.items.gather(getattr(self, name)).rename(name) for name in SIDES}, "closer": closer}
+        return {**self.item_columns(), "closer": closer}
 
     def keys(self) -> tuple[npt.NDArray[Any], ...]:
         """Return head, closer and other item as sort keys; swapping left and right gives the same answer."""
         return np.asarray(self.head), self.near, self.far
 
 
-class TripletCoder(Coder):
+class TripletCoder(ItemCoder):
     """Read columns head, left, right and closer (left, right, or the name of the closer item).
 
     Args:
@@ -98,64 +77,39 @@ class TripletCoder(Coder):
         items: All items; others are refused.
     """
 
+    REPEATED: ClassVar[str] = "two of the three items are the same"
+
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         missing = [name for name in (*SIDES, "closer") if name not in columns]
         if missing:
             raise DataError(f"triplets need the columns head, left, right and closer; {missing[0]} is missing")
         sides = [series_of(columns.pop(name), name) for name in SIDES]
-        self.closer = series_of(columns.pop("closer"), "closer")
-        if len({len(series) for series in (*sides, self.closer)}) > 1:
+        closer = series_of(columns.pop("closer"), "closer")
+        if len({len(series) for series in (*sides, closer)}) > 1:
             raise DataError("the columns head, left, right and closer differ in length")
-        self.size, self.all = len(self.closer), both_sides(*sides)
-        self.given = None if items is None else sorted_vocabulary(items, "item")
-
-    def __len__(self) -> int:
-        return self.size
-
-    def _three(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        n = self.size
-        return [values[i * n : (i + 1) * n] for i in range(3)]
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows in which an item or the answer is missing."""
-        text = self.closer.cast(pl.String).str.strip_chars()
-        is_missing = (text.is_null() | (text == "")).to_numpy()
-        if self.all.null is not None:
-            is_missing = np.logical_or.reduce([is_missing, *self._three(self.all.null)])
-        return is_missing if is_missing.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these values as missing and return those that occurred."""
-        text = self.closer.cast(pl.String)
-        hit = text.str.strip_chars().is_in(list(names)).fill_null(False)
-        replaced = set(text.filter(hit).str.strip_chars().to_list())
-        self.closer = text.set(hit, None)
-        return replaced | self.all.leave_out(names)
+        super().__init__(sides, closer, items)
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Admit rows with three different items; an answer that names neither side raises DataError."""
-        head, left, right = self._three(self.all.codes)
-        same_item = (head == left) | (head == right) | (left == right)
-        dropped[SAME_ITEM] = int((keep & same_item).sum())
-        self._side(keep & ~same_item)
-        return np.asarray(~same_item)
+        is_admitted = self.different_items(keep, dropped)
+        self.read_outcome(keep & is_admitted)
+        return is_admitted
 
     def finish(self) -> Triplets:
         """Return the coded triplets."""
-        items, codes = in_given(self.all, self.given)
-        head, left, right = self._three(codes)
-        return Triplets(head, left, right, self._side(np.zeros(self.size, dtype=bool)), items.rename("item"))
+        items, (head, left, right) = self.coded_items()
+        return Triplets(head, left, right, self.read_outcome(np.zeros(self.size, dtype=bool)), items)
 
-    def _side(self, keep: Mask) -> npt.NDArray[np.int8]:
-        text = self.closer.cast(pl.String).str.strip_chars()
-        names = self.all.vocabulary.cast(pl.String).to_list()
+    def read_outcome(self, keep: Mask) -> npt.NDArray[np.int8]:
+        """Return 0 where left is closer and 1 where right is; raise where one of the rows in `keep` names neither."""
+        text = self.outcome_text
+        names = self.items.vocabulary.cast(pl.String).to_list()
         code = {name: i for i, name in enumerate(names)}
         distinct = text.drop_nulls().unique().sort()
         item = np.array([code.get(word, -1) for word in distinct.to_list()] or [-1])
         word = np.array([WORDS.get(word_.lower(), -1) for word_ in distinct.to_list()] or [-1])
         at = lookup(distinct, text.fill_null(""))[0] if len(distinct) else np.zeros(self.size, dtype=np.int64)
-        _, left, right = self._three(self.all.codes)
+        _, left, right = self.by_side(self.items.codes)
         side = np.where(item[at] == left, 0, np.where(item[at] == right, 1, word[at]))
         bad = keep & (side < 0)
         if bad.any():
@@ -172,7 +126,7 @@ def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     plain = {name.strip().lower().replace(" ", "_"): name for name in header}
     columns = {
         role: next((plain[name] for name in names.split() if name in plain), None)
-        for role, names in {**SIDES, "closer": CLOSER}.items()
+        for role, names in {**COLUMNS, "closer": CLOSER}.items()
     }
     return {role: str(name) for role, name in columns.items()} if all(columns.values()) else None
 
@@ -229,16 +183,11 @@ def triplet_votes(
     >>> triplet_votes(["a", "b"], ["b", "c"], ["c", "a"], ["left", "c"], worker=["ann", "bob"])
     Votes(2 triplets, 2 tasks, 2 workers)
     """
-    named = {"task": task, "worker": worker}
-    columns = {"head": head, "left": left, "right": right, "closer": closer}
-    columns |= {name: values for name, values in named.items() if values is not None}
-    notes, _, repeated = fill_columns(columns)
-    options: dict[str, Any] = {
-        "duplicates": "keep" if repeated and duplicates == "error" else duplicates,
-        "notes": notes,
-    }
-    coder = partial(TripletCoder, items=items)
-    return Votes._of(encode({**columns, **numbers}, coder, tasks=tasks, workers=workers, missing=missing, **options))
+    columns, optional = {"head": head, "left": left, "right": right, "closer": closer}, {"task": task, "worker": worker}
+    return item_votes(
+        columns, optional, fill_columns, TripletCoder, items=items, numbers=numbers, duplicates=duplicates,
+        tasks=tasks, workers=workers, missing=missing,
+    )  # fmt: skip
 
 
 # ----------------------------------------------------------------

@@ -90,7 +90,7 @@ def _kernel(square: F8, model: EmbeddingModel) -> tuple[F8, F8]:
     return (a + 1) / 2 * np.log1p(square / a), (a + 1) / 2 / (a + square)
 
 
-class _Problem:
+class _EmbeddingLoss:
     """Negative log posterior and its gradient with respect to places and slopes."""
 
     def __init__(self, rows: TripletRows, model: EmbeddingModel) -> None:
@@ -128,7 +128,7 @@ def embed(
     """Fit from several random starts and return the best."""
     from scipy.optimize import minimize
 
-    problem, best = _Problem(rows, model), None
+    problem, best = _EmbeddingLoss(rows, model), None
     rng = np.random.default_rng(seed)
     first: list[F8] = []
     if model.dimensions == 1:  # points on a line cannot pass each other: start from the widest axis of a plane

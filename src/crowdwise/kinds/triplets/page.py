@@ -12,7 +12,7 @@ from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.scores import Table
 from ...report import svg
-from ...report.page import fragment
+from ...report.page import fragment, truth_section
 from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import shown
@@ -34,12 +34,9 @@ def triplet_page(votes: Votes[Triplets], result: Result, *, truth: Any = None, b
     words = fragment("plain_words.html.j2", lines=sentences(votes, result))
     tables = [Table(t.title, t.header, [[shown(c) for c in row] for row in t.rows]) for t in show(result)[1]]
     body = words + item_map(estimate) + fragment("tables.html.j2", tables=tables)
-    sections = [plain.sections[0], Section("map", "Map", "Map of the items", body), *plain.sections[1:]]
-    if truth is not None:
-        scores = evaluate(result, truth, resamples=1)
-        rows = Table(f"{scores.n:,} items", ["score", "value", "95 % interval"], scores.rows())
-        sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[rows])))
-    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", estimate.item_table())])
+    sheet = replace(plain, tables=[*plain.tables, ("items.csv", "every item", estimate.item_table())])
+    sheet = sheet.insert(1, Section("map", "Map", "Map of the items", body))
+    return sheet if truth is None else sheet.append(truth_section(evaluate(result, truth, resamples=1)))
 
 
 def item_map(estimate: TripletEstimate) -> Markup:

@@ -9,15 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ...core.votes import Votes
-from ...simulate.draws import draw_kinds, draw_workers, numbered
-from ...simulate.planted import Planted, Size, scenarios, worker_columns
+from ...simulate.draws import draw_kinds, draw_rows, numbered
+from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Triplets, triplet_votes
 
 F8 = npt.NDArray[np.float64]
@@ -81,8 +80,7 @@ def triplet_crowd(
     slopes = np.exp(rng.normal(0.0, slope, workers))
     ignores_items = np.isin(kinds, ["random", "constant"])
     slopes = np.where(kinds == "adversarial", -slopes, np.where(ignores_items, 0.0, slopes))
-    worker = draw_workers(tasks, workers, per_task, rng).ravel()
-    task = np.repeat(np.arange(tasks), per_task)
+    task, worker = draw_rows(tasks, workers, per_task, rng)
     swap = rng.random(len(task)) < 0.5
     head = three[task, 0]
     left, right = np.where(swap, three[task, 2], three[task, 1]), np.where(swap, three[task, 1], three[task, 2])
@@ -108,11 +106,8 @@ class PlantedTriplets(Planted[Votes[Triplets]]):
             self.items.gather(planted.left),
             self.items.gather(planted.right),
             pl.Series(["left", "right"]).gather(planted.side.astype(np.int64)),
-            task=tasks.gather(planted.task),
-            worker=workers.gather(planted.worker),
-            tasks=tasks,
-            workers=workers,
             items=self.items,
+            **answer_columns(planted, tasks, workers),
         )
         super().__init__(
             votes,
@@ -128,13 +123,9 @@ class PlantedTriplets(Planted[Votes[Triplets]]):
         return place
 
 
-def _draw(size: Size, **options: Any) -> PlantedTriplets:
-    return PlantedTriplets(triplet_crowd(size.tasks, size.workers, per_task=size.labels, seed=size.seed, **options))
-
-
 TRIPLET_SCENARIOS = scenarios(
     "triplets",
-    _draw,
+    planted_by(triplet_crowd, PlantedTriplets),
     {
         "triplets_plain": ("which of two is more similar to a third? items on a plane, a slope of each worker", {}),
         "triplets_random": ("triplets; a fifth of the workers toss a coin", {"random": 0.2}),

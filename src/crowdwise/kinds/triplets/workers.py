@@ -8,22 +8,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...evaluation.scores import Table
-from ...stats.abilities import BehaviourPosterior, by_habit, by_slopes, chances, folds, some_rows
+from ...stats.abilities import BehaviourPosterior, by_habit, by_slopes, chances, some_rows, worker_folds
 from ...workers.distance_based import (
     DISTANCE_FLAGS,
     LEAST,
     BehaviourFlags,
     DistanceStudy,
+    judged_workers,
     no_behaviour_flags,
     study_parts,
+    with_summary,
 )
 from ...workers.flags import Flag
-from ...workers.studied import best_and_worst, between, number
+from ...workers.studied import BEST_AND_WORST, between, number
+from ...workers.tables import WorkerRows, end_rows
 from .answers import Triplets
 from .estimate import TripletWorkers
 from .fitting import rows_of
@@ -41,7 +42,7 @@ def place_chances(rows: TripletRows, side: npt.NDArray[np.integer], dimensions: 
     `side` is 0 where the answer is left.
     """
     m = rows.n_workers
-    gap = unseen_gaps(rows, dimensions)
+    gap = held_out_gaps(rows, dimensions)
     use = some_rows(rows.worker, m)
     worker, left = rows.worker[use], (side[use] == 0).astype(np.float64)
     # The gap is that of the chosen item; its sign is flipped where the answer is right.
@@ -50,16 +51,13 @@ def place_chances(rows: TripletRows, side: npt.NDArray[np.integer], dimensions: 
     return chances(by_slopes(worker, left, odds, m), by_habit(worker, left, m), is_judged)
 
 
-def unseen_gaps(rows: TripletRows, dimensions: int) -> F8:
+def held_out_gaps(rows: TripletRows, dimensions: int) -> F8:
     """How much closer the near item of each row is, in an embedding by the workers of the other folds."""
     out, model = np.zeros(len(rows)), CrowdEmbedding(dimensions=dimensions).model()
-    fold = folds(rows.n_workers, len(rows))[rows.worker]
-    for f in np.unique(fold).tolist():
-        training, held_out = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
+    for training, held_out in worker_folds(rows.worker, rows.n_workers):
         if len(training):
-            rows_ = rows.take(held_out)
-            place = embed(training, model, seed=0, starts=1, max_iter=STEPS).place
-            out[held_out] = closer(place, rows_.head, rows_.near, rows_.far, model)
+            place = embed(rows.take(training), model, seed=0, starts=1, max_iter=STEPS).place
+            out[held_out] = closer(place, rows.head[held_out], rows.near[held_out], rows.far[held_out], model)
     return out
 
 
@@ -82,38 +80,29 @@ class TripletStudy(DistanceStudy):
         **DISTANCE_FLAGS, "adversarial": "answers the opposite of the embedding",
     }  # fmt: skip
 
-    def worker_tables(self, ends: int) -> list[Table]:
-        """Return a table of all workers, or the best and worst `ends` of many by skill."""
-        best, worst = best_and_worst(self.quality, ends, "skill")
-        parts = {"Workers, by the share of their answers that agree with the embedding": best}
-        if len(worst):
-            parts = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
-        header = ["worker", "answers", "skill", "95 % interval", "slope", "95 % interval", "flags"]
-        return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in parts.items()]
+    RANKED_BY: ClassVar[str] = "skill"
+    TITLES: ClassVar[tuple[str, str, str]] = (
+        "Workers, by the share of their answers that agree with the embedding", *BEST_AND_WORST,
+    )  # fmt: skip
+    HEADER: ClassVar[tuple[str, ...]] = ("worker", "answers", "skill", "95 % interval", "slope", "95 % interval")
 
-    def _line(self, row: dict[str, Any]) -> list[str]:
-        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
-        return [*_cells(row), ", ".join(names)]
+    def cells(self, row: dict[str, Any]) -> list[str]:
+        """Return a row of `quality` as text, without the flags."""
+        return _cells(row)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    return [
-        str(row["worker"]),
-        f"{row['n_labels']:,}",
-        number(row["skill"], 2),
-        between(row["skill_low"], row["skill_high"], 2),
-        number(row["slope"], 2),
-        between(row["slope_low"], row["slope_high"], 2),
+    scores = [
+        text
+        for name in ("skill", "slope")
+        for text in (number(row[name], 2), between(row[f"{name}_low"], row[f"{name}_high"], 2))
     ]
+    return [str(row["worker"]), f"{row['n_labels']:,}", *scores]
 
 
-def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+def worker_rows(result: Result, limit: int = 5) -> WorkerRows:
     """Return a header and rows of the best and worst workers by skill."""
-    best, worst = best_and_worst(result.worker_table(), limit)
-    rows = [_cells(row) for row in best.vstack(worst.reverse()).to_dicts()]
-    if len(worst):
-        rows.insert(limit, ["…"] + [""] * 5)
-    return ["worker", "answers", "skill", "95 % interval", "slope", "95 % interval"], rows
+    return end_rows(result.worker_table(), limit, "skill", list(TripletStudy.HEADER), _cells)
 
 
 def study_triplets(votes: Votes[Triplets], result: Result, *, gold: Any = None, idle: float = 600.0) -> TripletStudy:
@@ -130,17 +119,14 @@ def study_triplets(votes: Votes[Triplets], result: Result, *, gold: Any = None, 
     """
     del gold
     parts = study_parts(votes, result, idle=idle, judge=no_behaviour_flags)
-    summary = result.worker_table().drop("n_labels").with_columns(pl.col("worker").cast(votes.workers.dtype))
-    parts["quality"] = parts["quality"].join(summary, on="worker", how="left", maintain_order="left")
-    flags = list(slope_flags(votes, result))
-    is_judged = set(votes.workers.gather(np.flatnonzero(votes.labels_per_worker >= LEAST)).to_list())
+    parts["quality"] = with_summary(parts["quality"], result.worker_table())
+    judged = judged_workers(votes)
     # A triplet has too few answers to detect random or constant workers by agreement; the embedding uses all answers.
-    other_flags = [
-        f
-        for f in parts["flags"]
-        if f.name in ("copying", "fast") or (f.name == "unknown" and f.worker not in is_judged)
+    parts["flags"] = slope_flags(votes, result) + [
+        flag
+        for flag in parts["flags"]
+        if flag.name in ("copying", "fast") or (flag.name == "unknown" and flag.worker not in judged)
     ]
-    parts["flags"] = flags + other_flags
     return TripletStudy(**parts)
 
 

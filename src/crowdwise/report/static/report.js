@@ -95,7 +95,7 @@ if (panel && data.workers) {
   function tableOf(a, b, rows) {
     const table = make("table");
     const head = table.createTHead().insertRow();
-    for (const name of ["Task", data.workers[a], data.workers[b], "The crowd"]) {
+    for (const name of ["Task", data.workers[a], data.workers[b], "Estimate"]) {
       const cell = make("th");
       cell.scope = "col";
       cell.append(make("bdi", name));

@@ -15,7 +15,7 @@ from ....evaluation.calibration import bins
 from ....evaluation.evaluate import evaluate
 from ....report import svg
 from ....report.svg import NOTHING, reliability
-from ....report.text import enough, shown
+from ....report.text import first_few, shown
 from ..annotations import Annotations
 from ..methods.gold import as_gold
 from ..scoring.evaluate import Evaluation
@@ -112,7 +112,7 @@ def _answers_by_label(
     out = []
     for code, times in sorted(zip(codes.tolist(), n.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0])):
         names = [shown(workers[w], 30) for w in worker[label == code].tolist()]
-        out.append((classes[code], times, enough(names, NAMES)))
+        out.append((classes[code], times, first_few(names, NAMES)))
     return out
 
 

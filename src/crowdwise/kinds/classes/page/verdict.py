@@ -14,8 +14,8 @@ from markupsafe import Markup
 from ....core.result import Result
 from ....evaluation.statement import Trust
 from ....report import svg
-from ....report.text import count, enough, percent, shown
-from ....report.workers import agreement_in_words, whom_to_talk_to
+from ....report.text import count, first_few, percent, shown
+from ....report.workers import agreement_in_words, workers_to_contact
 from ....workers.flags import NAMES, Coefficient, Flag
 from ..annotations import Annotations
 from ..scoring.recommendations import SAFE
@@ -95,7 +95,7 @@ def verdict(
         n_talk=len({str(flag.worker) for flag in serious}),
         n_unknown=sum(flag.name == "unknown" for flag in flags),
         sentences=sentences,
-        talk=whom_to_talk_to(serious, NAMES),
+        talk=workers_to_contact(serious, NAMES),
         bands=svg.bands(legend, "How sure the labels are: " + "; ".join(f"{name}: {n:,}" for name, n in legend)),
         legend=legend,
     )
@@ -158,7 +158,7 @@ def steps(
             "listed under Coachable."
         )
     if suspects is not None and len(suspects):
-        names = enough([shown(t, 30) for t in suspects["task"].to_list()], 3)
+        names = first_few([shown(t, 30) for t in suspects["task"].to_list()], 3)
         out.append(f"Look again at {count(len(suspects), 'known label')} that the crowd contradicts: {names}.")
     if len(confused) and confused["n"][0] >= 1:
         first, second = (shown(confused[name][0], 30) for name in ("first", "second"))

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ....core.result import Result
 from ....report import svg
 from ....report.text import percent, shown, span
-from ....report.workers import flags_by_worker, most_telling
+from ....report.workers import flags_by_worker, workers_to_show
 from ....workers.flags import Flag
 from ....workers.studied import best_first
 from ..annotations import Annotations
@@ -192,7 +192,7 @@ def rows(study: Study) -> list[WorkerTableRow]:
     """Return workers with labels, best first; if there are too many, the flagged and the busiest."""
     flagged = flags_by_worker(study)
     out = []
-    for row in best_first(most_telling(study, flagged)).to_dicts():
+    for row in best_first(workers_to_show(study, flagged)).to_dicts():
         bar = svg.interval(row["skill"], row["skill_low"], row["skill_high"], mark=row["gold_accuracy"])
         out.append(WorkerTableRow(shown(row["worker"]), row, bar, flagged.get(str(row["worker"]), [])))
     return out

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....stats.bootstrap import central
-from .models import Block, PairRows
+from .models import PairRows, ScoreBlock
 
 # ----------------------------------------------------------------
 # Agreement of two orders: Kendall's tau-b, Spearman's rho and pairs in the right order, with intervals.
@@ -107,7 +107,7 @@ _CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RankIntervals:
     """Simultaneous confidence intervals of the ranks within each component, rank_low..rank_high, and groups.
 
     Group 1 is the first. The members of a group cannot be distinguished from its best item.
@@ -118,7 +118,7 @@ class Places:
     group: I8
 
 
-def places(score: F8, blocks: list[Block], level: float, seed: int = 0) -> Places:
+def places(score: F8, blocks: list[ScoreBlock], level: float, seed: int = 0) -> RankIntervals:
     """Derive ranks and groups from the score differences of all pairs, at a simultaneous confidence level."""
     low, high, group = (np.ones(len(score), dtype=np.int64) for _ in range(3))
     for block in blocks:
@@ -132,10 +132,10 @@ def places(score: F8, blocks: list[Block], level: float, seed: int = 0) -> Place
             low[members], high[members] = 1 + above, size - below
             for component, group_of in zip(members, _groups(block, components, score, bound), strict=True):
                 group[component] = group_of
-    return Places(low, high, group)
+    return RankIntervals(low, high, group)
 
 
-def _bound(block: Block, level: float, seed: int) -> F8:
+def _bound(block: ScoreBlock, level: float, seed: int) -> F8:
     """Number of standard errors from which a difference is significant, for each component."""
     from scipy.stats import norm
 
@@ -155,14 +155,14 @@ def _bound(block: Block, level: float, seed: int) -> F8:
     return plain
 
 
-def _variance(block: Block, components: slice, rows: slice) -> F8:
+def _variance(block: ScoreBlock, components: slice, rows: slice) -> F8:
     """Variance of the differences of some members (rows) from all, [component, row, member]."""
     v = block.variance[components]
     out: F8 = v[:, rows, None] + v[:, None, :]
     return out if block.covariance is None else np.maximum(out - 2 * block.covariance[components][:, rows], 0.0)
 
 
-def _counts(block: Block, components: slice, score: F8, bound: F8) -> tuple[I8, I8]:
+def _counts(block: ScoreBlock, components: slice, score: F8, bound: F8) -> tuple[I8, I8]:
     """Numbers of members that are significantly above and below each member."""
     s = score[block.members[components]]
     above, below = np.zeros(s.shape, dtype=np.int64), np.zeros(s.shape, dtype=np.int64)
@@ -175,7 +175,7 @@ def _counts(block: Block, components: slice, score: F8, bound: F8) -> tuple[I8, 
     return above, below
 
 
-def _groups(block: Block, components: slice, score: F8, bound: F8) -> I8:
+def _groups(block: ScoreBlock, components: slice, score: F8, bound: F8) -> I8:
     """Assign groups from the best item down: an item starts a new group if it differs from the head of the last."""
     members = block.members[components]
     s = score[members]
@@ -203,7 +203,7 @@ GRID = (np.arange(60) + 0.5) / 60
 
 
 @dataclass(frozen=True, eq=False)
-class Reliability:
+class ReliabilityPosterior:
     """Posterior density[worker, knot of GRID] of the reliability, its mean and its 95 % interval."""
 
     density: F8
@@ -216,7 +216,7 @@ class Reliability:
         return np.asarray(self.density[:, limit > GRID].sum(axis=1))
 
 
-def reliability(rows: PairRows, score: F8, a: float = 2.0, b: float = 1.0) -> Reliability:
+def reliability(rows: PairRows, score: F8, a: float = 2.0, b: float = 1.0) -> ReliabilityPosterior:
     """Estimate the reliability of each worker. Ties are ignored; workers without answers keep the prior Beta(a, b)."""
     prior = (a - 1) * np.log(GRID) + (b - 1) * np.log1p(-GRID)
     log = np.tile(prior, (rows.n_workers, 1))
@@ -231,4 +231,4 @@ def reliability(rows: PairRows, score: F8, a: float = 2.0, b: float = 1.0) -> Re
     cum = np.cumsum(density, axis=1)
     low, high = (GRID[np.minimum((cum < q).sum(axis=1), len(GRID) - 1)] for q in (0.025, 0.975))
     mean = density @ GRID
-    return Reliability(density, mean, np.minimum(low, mean), np.maximum(high, mean))
+    return ReliabilityPosterior(density, mean, np.minimum(low, mean), np.maximum(high, mean))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,12 @@ class PairRows:
 
     def __len__(self) -> int:
         return len(self.left)
+
+    def take(self, rows: npt.NDArray[Any]) -> PairRows:
+        """Select rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, left=self.left[rows], right=self.right[rows], outcome=self.outcome[rows],
+                       worker=self.worker[rows], weight=weight)  # fmt: skip
 
     @cached_property
     def weights(self) -> F8:
@@ -100,7 +106,7 @@ _CELLS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ScoreBlock:
     """Components of one size: members[component, i] (codes of items), covariance[component, i, j], variance.
 
     The covariance is None for components that are too large.
@@ -120,7 +126,7 @@ class Cross:
     parameter: F8
 
 
-def blocks(rows: PairRows, info: F8, ridge: F8 | float, cross: list[Cross]) -> list[Block]:
+def blocks(rows: PairRows, info: F8, ridge: F8 | float, cross: list[Cross]) -> list[ScoreBlock]:
     """Compute the covariance of the scores, block by block.
 
     Args:
@@ -163,7 +169,7 @@ def _same(component: I8, like: object) -> object:
     return coo_array(((component[row] == component[col]).astype(np.float64), (row, col)), shape=one.shape).tocsr()
 
 
-def _of_size(precision: object, component: I8, size: int) -> list[Block]:
+def _of_size(precision: object, component: I8, size: int) -> list[ScoreBlock]:
     from scipy.sparse import coo_array
 
     counts = np.bincount(component)
@@ -194,16 +200,16 @@ def _of_size(precision: object, component: I8, size: int) -> list[Block]:
     return out
 
 
-def _inverted(members: I8, table: F8) -> Block:
+def _inverted(members: I8, table: F8) -> ScoreBlock:
     size = table.shape[1]
     full: F8 = np.asarray(np.linalg.inv(table), dtype=np.float64)
     full -= full.mean(axis=1, keepdims=True)
     full -= full.mean(axis=2, keepdims=True)  # the level of a component is arbitrary
     variance = np.maximum(np.diagonal(full, axis1=1, axis2=2), 0.0)
-    return Block(members, full if size > 1 else np.zeros_like(full), variance)
+    return ScoreBlock(members, full if size > 1 else np.zeros_like(full), variance)
 
 
-def _series(members: I8, which: I8, one: I8, two: I8, value: F8, size: int) -> Block:
+def _series(members: I8, which: I8, one: I8, two: I8, value: F8, size: int) -> ScoreBlock:
     """Approximate variances 1/h_ii + sum_j h_ij² / (h_ii² h_jj): accurate where every item has many opponents."""
     n = len(members)
     diagonal = np.zeros((n, size))
@@ -211,7 +217,7 @@ def _series(members: I8, which: I8, one: I8, two: I8, value: F8, size: int) -> B
     np.add.at(diagonal, (which[on], one[on]), value[on])
     more = np.zeros((n, size))
     np.add.at(more, (which[~on], one[~on]), value[~on] ** 2 / diagonal[which[~on], two[~on]])
-    return Block(members, None, 1 / diagonal + more / diagonal**2)
+    return ScoreBlock(members, None, 1 / diagonal + more / diagonal**2)
 
 
 # ----------------------------------------------------------------
@@ -228,7 +234,7 @@ class PairFit:
     """
 
     score: F8
-    blocks: list[Block] | None = None
+    blocks: list[ScoreBlock] | None = None
     reliability: F8 | None = None
     slope: F8 | None = None
     position: F8 | None = None
@@ -394,7 +400,7 @@ class CrowdObjective:
         hw = total(rows.worker, info * lean**2, rows.n_workers)
         return value, gs, hs, gw, hw
 
-    def blocks(self, x: F8) -> list[Block]:
+    def blocks(self, x: F8) -> list[ScoreBlock]:
         """Covariance of the scores, with the reliabilities estimated too."""
         rows, k = self.rows, self.rows.n_items
         eta = 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
@@ -515,7 +521,7 @@ class DavidsonObjective:
             by_worker[:, j] = total(worker, term, rows.n_workers)
         return value, by_item, by_worker
 
-    def blocks(self, x: F8) -> list[Block]:
+    def blocks(self, x: F8) -> list[ScoreBlock]:
         """Covariance of the scores, with slopes and positions estimated too."""
         rows = self.rows
         score, b, c, t, _, _ = self.parts(x)
@@ -590,7 +596,7 @@ class NoisyObjective:
         )
         return np.clip(g * s + (1 - g) * r, 1e-12, 1 - 1e-12), s, r, g
 
-    def blocks(self, x: F8) -> list[Block]:
+    def blocks(self, x: F8) -> list[ScoreBlock]:
         """Covariance of the scores, with the workers' skills estimated too."""
         rows = self.rows
         score, skill, habit = self._parts(x)

@@ -487,7 +487,7 @@ DRAWS = 200
 
 
 @dataclass(frozen=True)
-class Reliability:
+class AgreementCoefficients:
     """Coefficients of agreement (value, low, high) with 95 % intervals by resampling tasks; NaN where undefined.
 
     Args:
@@ -504,7 +504,7 @@ class Reliability:
     components: tuple[float, float, float]
 
 
-def reliability(rows: NumberRows, *, draws: int = DRAWS, seed: int = 0) -> Reliability:
+def reliability(rows: NumberRows, *, draws: int = DRAWS, seed: int = 0) -> AgreementCoefficients:
     """Agreement over all rows. Tasks are resampled with replacement for the intervals."""
     rows, _, scale = standardise(rows.present(), None)
     rng = np.random.default_rng(seed)
@@ -517,7 +517,7 @@ def reliability(rows: NumberRows, *, draws: int = DRAWS, seed: int = 0) -> Relia
     ends = _ends(np.array(drawn), len(answered))
     icc1, icc2, alpha = ((float(values[k]), *ends[k]) for k in range(3))
     parts = np.maximum(values[3:], 0.0) * scale.unit**2
-    return Reliability(icc1, icc2, alpha, (float(parts[0]), float(parts[1]), float(parts[2])))
+    return AgreementCoefficients(icc1, icc2, alpha, (float(parts[0]), float(parts[1]), float(parts[2])))
 
 
 def _ends(drawn: F8, n: int) -> list[tuple[float, float]]:
