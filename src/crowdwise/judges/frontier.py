@@ -20,6 +20,7 @@ from .maths import ALL_SUBSETS, pareto, squared_correlation, subsets
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Subset = tuple[int, ...]
 
 MIN_GOLD = 45
@@ -56,11 +57,8 @@ def frontier(verdicts: F8, truth: I8, price: F8, names: pl.Series, l2: float, se
     """
     n = len(truth)
     if n < MIN_GOLD:
-        return Frontier(
-            pl.DataFrame([], schema=_SCHEMA),
-            (),
-            f"{n} gold labels are too few to choose judges; {MIN_GOLD} or more are needed",
-        )
+        reason = f"{n} gold labels are too few to choose judges; {MIN_GOLD} or more are needed"
+        return Frontier(pl.DataFrame([], schema=_SCHEMA), (), reason)
     rng = np.random.default_rng(seed)
     held_out = np.zeros(n, dtype=bool)
     held_out[rng.permutation(n)[: n // 3]] = True

@@ -15,33 +15,26 @@ from ...workers.flags import Flag
 from ...workers.studied import best_and_worst, between, number
 from .answers import Boxes
 
-Rows = tuple[list[str], list[list[str]]]
+HEADER = ["worker", "images", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious", "IoU"]
 
 
-def worker_rows(result: Result, limit: int = 5) -> Rows:
+def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the best and the worst workers by the F1 of their boxes."""
-    table = with_f1(result)
-    best, worst = best_and_worst(table, limit, "f1")
-    rows = [
-        [str(r["worker"]), f"{r['n_labels']:,}", number(r["recall"]), between(r["recall_low"], r["recall_high"]),
-         number(r["precision"]), between(r["precision_low"], r["precision_high"]), f"{r['missed']:,}",
-         f"{r['spurious']:,}", number(r["overlap"])]
-        for r in best.vstack(worst.reverse()).to_dicts()
-    ]  # fmt: skip
+    best, worst = best_and_worst(with_f1(result), limit, "f1")
+    rows = [_cells(row, 3) for row in best.vstack(worst.reverse()).to_dicts()]
     if len(worst):
-        rows.insert(limit, ["…"] + [""] * 8)
-    header = [
-        "worker",
-        "images",
-        "recall",
-        "95 % interval",
-        "precision",
-        "95 % interval",
-        "missed",
-        "spurious",
-        "IoU",
-    ]
-    return header, rows
+        rows.insert(limit, ["…"] + [""] * (len(HEADER) - 1))
+    return HEADER, rows
+
+
+def _cells(row: dict[str, Any], digits: int) -> list[str]:
+    """Return the cells under `HEADER` of a row of the worker table."""
+    return [
+        str(row["worker"]), f"{row['n_labels']:,}",
+        number(row["recall"], digits), between(row["recall_low"], row["recall_high"], digits),
+        number(row["precision"], digits), between(row["precision_low"], row["precision_high"], digits),
+        f"{row['missed']:,}", f"{row['spurious']:,}", number(row["overlap"], digits),
+    ]  # fmt: skip
 
 
 def with_f1(result: Result) -> pl.DataFrame:
@@ -75,39 +68,16 @@ class BoxStudy(DistanceStudy):
         parts = {"Workers, by recall and precision": best}
         if len(worst):
             parts = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
-        header = ["worker", "images", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious",
-                  "IoU", "follows", "flags"]  # fmt: skip
+        header = [*HEADER, "follows", "flags"]
         return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in parts.items()]
 
     def _line(self, row: dict[str, Any]) -> list[str]:
         names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
-        return [
-            str(row["worker"]),
-            f"{row['n_labels']:,}",
-            number(row["recall"], 2),
-            between(row["recall_low"], row["recall_high"], 2),
-            number(row["precision"], 2),
-            between(row["precision_low"], row["precision_high"], 2),
-            f"{row['missed']:,}",
-            f"{row['spurious']:,}",
-            number(row["overlap"], 2),
-            number(row["follows"], 2),
-            ", ".join(names),
-        ]
+        return [*_cells(row, 2), number(row["follows"], 2), ", ".join(names)]
 
 
 def study_boxes(votes: Votes[Boxes], result: Result, *, gold: Any = None, idle: float = 600.0) -> BoxStudy:
-    """Study the workers of a fit of boxes.
-
-    Args:
-        votes: The votes.
-        result: The result of a fit.
-        gold: Known boxes of some images, to add each worker's distance from gold.
-        idle: Longest pause in seconds that counts as working time.
-
-    Returns:
-        The study.
-    """
+    """Study the workers of a fit of boxes. The options are those of `study_by_distance`."""
     parts = study_parts(votes, result, gold=gold, idle=idle)
     more = with_f1(result).select("worker", *_MORE).with_columns(pl.col("worker").cast(votes.workers.dtype))
     parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
