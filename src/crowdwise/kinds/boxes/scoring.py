@@ -69,18 +69,7 @@ def evaluate(
 ) -> BoxEvaluation:
     """Score a result, or a table with the columns task, boxes, against the true boxes.
 
-    Args:
-        result: The result or table to score.
-        truth: True boxes, as a mapping or a table with the columns task, boxes.
-        fit_gold: Tasks that were gold in the fit. They are left out.
-        resamples: Number of bootstrap resamples for 95 % intervals; 0 for no intervals.
-        seed: Seed of the resampling.
-
-    Returns:
-        The scores.
-
-    Raises:
-        DataError: If no task of the truth can be scored.
+    The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
     tasks, estimated = _boxes(result)
     names, truth_boxes = box_truth(truth)

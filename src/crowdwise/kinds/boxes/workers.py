@@ -68,17 +68,7 @@ class BoxStudy(DistanceStudy):
 
 
 def study_boxes(votes: Votes[Boxes], result: Result, *, gold: Any = None, idle: float = 600.0) -> BoxStudy:
-    """Study the workers of a fit of boxes.
-
-    Args:
-        votes: The votes.
-        result: The result of a fit.
-        gold: Known boxes of some images, to add each worker's distance from gold.
-        idle: Longest pause in seconds that counts as working time.
-
-    Returns:
-        The study.
-    """
+    """Study the workers of a fit of boxes. The options are those of `study_by_distance`."""
     parts = study_parts(votes, result, gold=gold, idle=idle)
     parts["quality"] = with_summary(parts["quality"], with_f1(result).select("worker", "n_labels", *_MORE))
     return BoxStudy(**parts)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numbers.maths.rows import F8, NumberRows
+from ..numbers.maths.simple import trimmed_means
 
 # Answers are clipped to this distance from 0 and 1 before log odds are taken.
 CLIP = 0.02
@@ -85,26 +86,9 @@ def mean_pool(rows: NumberRows) -> F8:
 
 
 def median_pool(rows: NumberRows) -> F8:
-    """Weighted median of each task's probabilities."""
-    order = np.lexsort((rows.value, rows.task))
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    value, weight, task = rows.value[order], weight[order], rows.task[order]
-    before = np.cumsum(weight) - weight
-    first = np.searchsorted(task, np.arange(rows.n_tasks))
-    start = np.append(before, 0.0)[np.minimum(first, len(task))]
-    mass = rows.task_sum()
-    inside = before - start[task]
-    half = mass[task] / 2
-    # The first value at which the cumulated weight exceeds half; where it equals half, the mean with the next value.
-    past = inside + weight > half * (1 + 1e-12)
-    level = np.abs(inside + weight - half) <= 1e-12 * np.maximum(half, 1)
-    out = np.full(rows.n_tasks, float(np.median(rows.value)) if len(rows) else 0.5)
-    firsts = np.flatnonzero(past)[::-1]
-    out[task[firsts]] = value[firsts]
-    even = np.flatnonzero(level & ~past)
-    nexts = np.minimum(even + 1, len(task) - 1)
-    ok = task[nexts] == task[even]
-    out[task[even[ok]]] = (value[even[ok]] + value[nexts[ok]]) / 2
+    """Weighted median of each task's probabilities. Tasks without answers get the median of all answers."""
+    out = trimmed_means(rows.present(), 0.5)
+    out[rows.per_task <= 0] = float(np.median(rows.value)) if len(rows) else 0.5
     return out
 
 

@@ -68,18 +68,7 @@ def evaluate(
 ) -> ProbabilityEvaluation:
     """Score probabilities against outcomes.
 
-    Args:
-        estimates: A Result, or a table task, probability.
-        truth: Outcomes (1 or 0): a mapping or a table task, outcome.
-        fit_gold: Tasks that were gold in the fit; they are not scored.
-        resamples: 0 leaves out the intervals of the scores.
-        seed: Seed of the resampling.
-
-    Returns:
-        The scores.
-
-    Raises:
-        DataError: No task can be scored, or a table is malformed.
+    The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
     tasks, probability = _estimates(estimates)
     table = outcome_table(truth)

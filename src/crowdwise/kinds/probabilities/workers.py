@@ -36,17 +36,7 @@ class ProbabilityStudy(DistanceStudy):
 def study_probabilities(
     votes: Votes[Probabilities], result: Result, *, gold: Any = None, idle: float = 600.0
 ) -> ProbabilityStudy:
-    """Study the workers of a fit of probabilities.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        gold: Known outcomes; adds the distances from them.
-        idle: Longest time in seconds between two answers that still counts as work.
-
-    Returns:
-        The study.
-    """
+    """Study the workers of a fit of probabilities. The options are those of `study_by_distance`."""
     fit = signals(rows_of(votes), None, CLIP, HELD, 200, 1e-8)
     gap, error = gaps_by_others(rows_of(votes), fit, CLIP)
     parts = study_parts(votes, result, gold=gold, idle=idle, judge=lambda these, _: _judge_gaps(these, gap, error))

@@ -42,17 +42,7 @@ class TaskText:
 
 
 def text_page(votes: Votes[Texts], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """Build the report page.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        truth: Known texts of some tasks.
-        blind: The same method fitted without the truth, where `result` was fitted with it.
-
-    Returns:
-        The sheet with all sections.
-    """
+    """Return the standard sections, the least certain texts and, if the truth is given, the scores."""
     tasks = _tasks(votes, result)
     body = fragment("texts/texts.html.j2", tasks=tasks, votes=any(task.words for task in tasks))
     sheet = plain_page(votes, result).insert(1, Section("texts", "Texts", "Least certain texts", body))

@@ -57,18 +57,7 @@ def evaluate(
 ) -> TextEvaluation:
     """Score texts against the truth.
 
-    Args:
-        estimates: A Result, or a table task, output.
-        truth: True texts: a mapping or a table task, output.
-        fit_gold: Tasks that were gold in the fit; they are not scored.
-        resamples: Number of resamples for the intervals; 0 leaves them out.
-        seed: Seed of the resampling.
-
-    Returns:
-        The scores.
-
-    Raises:
-        DataError: No task can be scored, or a table is malformed.
+    The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
     tasks, outputs = _estimated_texts(estimates)
     table = text_truth(truth)
