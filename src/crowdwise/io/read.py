@@ -17,7 +17,7 @@ from ..core.intake.repeats import Duplicates
 from ..core.kind import KindHooks
 from ..core.options import Multiple, ReadOptions, Rejected
 from ..core.vocabulary import as_series, quote
-from .detect_kind import kind_of_header
+from .detect_kind import columns_of_kind, kind_of_header
 from .formats.detect import detect
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import Table, open_source
@@ -106,12 +106,7 @@ def _of_a_kind(table: Table) -> pl.DataFrame | None:
     """Read a truth whose columns belong to one kind of answers; None if there are none."""
     for name in kinds.names():
         kind = kinds.get(name)
-        columns = (
-            kind.detect_columns(table.header)
-            if kind.hooks.supports(KindHooks.truth_table) and kind.detect_columns is not None
-            else None
-        )
-        if columns is not None:
+        if kind.hooks.supports(KindHooks.truth_table) and columns_of_kind(kind, table.header) is not None:
             truth: pl.DataFrame | None = kind.hooks.truth_table(table.read(table.header))
             if truth is not None:
                 return truth
@@ -150,7 +145,7 @@ def _only_column(header: Sequence[str]) -> dict[str, str] | None:
         return None
     for name in kinds.names():
         kind = kinds.get(name)
-        columns = kind.detect_columns(header) if kind.detect_columns is not None and len(kind.columns) == 1 else None
+        columns = columns_of_kind(kind, header) if len(kind.columns) == 1 else None
         if columns is not None and len(columns) == 1:
             return {"label": next(iter(columns.values()))}
     return None

@@ -101,7 +101,7 @@ def _add(rows: RowBuilder, task: str | None, answer: Answer, question: str, at: 
     if worker:
         rows.sources[worker] = "human"
     if not labels:
-        rows.empty_answers.add(task, worker)
+        rows.add_empty(task, worker)
         return
     rows.add(task, worker, labels, kind=_kind(value))
 
@@ -111,7 +111,7 @@ def _tell(rows: RowBuilder, task: str | None, record: dict[str, Any], answers: l
     fields = record.get("fields")
     shown = fields.get("text") if isinstance(fields, dict) else record.get("text")
     if task is not None and isinstance(shown, str) and any(_are_spans(value) for value, _, _ in answers):
-        rows.empty_answers.texts[task] = shown
+        rows.texts[task] = shown
 
 
 def _are_spans(value: Any) -> bool:

@@ -23,8 +23,6 @@ _ID = re.compile(r"#\s*(?:id|sent_id|task|doc_id)\s*[:=]\s*(.+)")
 
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match lines of a token and tags such as O, B-PER, I-PER."""
-    if head.kind != "table":
-        return None
     lines = [" ".join(head.header).split(), *(" ".join(row).split() for row in head.rows)]
     named = bool(lines[0]) and lines[0][0].lower() in TOKEN
     lines = [line for line in lines[named:] if line and not line[0].startswith(("#", "-DOCSTART-"))]

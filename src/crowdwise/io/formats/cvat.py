@@ -12,7 +12,7 @@ from ...core.options import ReadOptions
 from ..archives import members
 from ..sources import Source, chunks, printable, starts_with
 from .base import NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
-from .shapes.drawn import Shapes, kind_asked, numbers
+from .shapes import Shapes, kind_asked, numbers
 
 # Elements that are read as boxes and as outlines.
 _SHAPES = ("box", "polygon")

@@ -28,7 +28,7 @@ Row = dict[str, str | None]
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match the columns HITId and WorkerId (old files: #HITId)."""
     names = {name.lstrip("#") for name in head.header}
-    if head.kind == "table" and "HITId" in names and names & set(WORKERS):
+    if "HITId" in names and names & set(WORKERS):
         return FormatMatch(SURE, "it has the columns `HITId` and `WorkerId`")
     return None
 

@@ -19,7 +19,7 @@ WORDS = ("word", "form", "token_text")
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match the columns task, worker, tag and a number of the token."""
     names = {name.strip().lower() for name in head.header}
-    if head.kind == "table" and {"task", "worker"} <= names and names & set(TAGS) and names & set(PLACES):
+    if {"task", "worker"} <= names and names & set(TAGS) and names & set(PLACES):
         return FormatMatch(SURE, "its columns are task, worker, the number of a token and its tag")
     return None
 

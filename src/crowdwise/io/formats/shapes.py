@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....core.errors import DataError
+from ...core.errors import DataError
 
 # Kinds of answers.
 BOXES, OUTLINES = "boxes", "outlines"
