@@ -103,9 +103,7 @@ def aggregate(
     into memory.
     """
     from ..evaluation.statement import at_error, error_of
-    from ..io.atomic import refuse_to_overwrite
     from ..io.csv.cells import to_csv
-    from ..io.run_folder import OWN, Run
 
     method = _requested_method(method, subjective)
     scale = ScaleOptions(out_of_core, dask, work_dir, grouped)
@@ -117,6 +115,9 @@ def aggregate(
         )
         return
     if output is not None:
+        from ..io.atomic import refuse_to_overwrite
+        from ..io.run_folder import OWN
+
         refuse_to_overwrite(output, OWN, force)
     refuse_check_overwrite(check, force)
     annotations, gold_labels = load(votes, read_options, gold, gold_columns, method)
@@ -131,6 +132,8 @@ def aggregate(
     print_assumed_sampling(result)
     result = at_error(result, error_of(result, error))
     if output is not None:
+        from ..io.run_folder import Run
+
         Run(result, annotations).save(output, force=force)
     written = write_check(result, check, seed)
     if json:
@@ -192,11 +195,12 @@ def _requested_method(method: str | None, subjective: bool) -> str | None:
 
 def _fit(aggregator: Any, annotations: Any, fit_options: dict[str, Any], drop_flagged: bool) -> tuple[Result, Any]:
     """Return the result and the votes that it was fitted to."""
-    from ..evaluation.fitting import fit
+    if not drop_flagged:
+        from ..evaluation.fitting import fit
+
+        return fit(annotations, aggregator, **fit_options), annotations
     from ..kinds.classes.workers.removal import fit_without_flagged
 
-    if not drop_flagged:
-        return fit(annotations, aggregator, **fit_options), annotations
     annotations.kind.hooks.require(KindHooks.flags)
     cleaned = fit_without_flagged(aggregator, annotations, **fit_options)
     for sentence in cleaned.sentences():

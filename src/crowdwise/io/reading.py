@@ -27,10 +27,8 @@ from .formats import get
 from .formats.base import TASK_COLUMNS, Control, ParsedFile, TaskItem
 from .formats.detect import PLAIN, detect
 from .numerals import respell, with_points
-from .snorkel import read_snorkel
 from .sources import Source, Table, open_source, printable
 from .tables import format_of, table_of
-from .wide import read_wide
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "excel", "wide", "snorkel")
 FORMATS = (*TABLES, *EXPORTS)
@@ -94,6 +92,8 @@ def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: A
     if options.format is not None and options.format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
     if options.format == "snorkel" or (options.format is None and str(path).endswith(".npy")):
+        from .snorkel import read_snorkel
+
         votes = read_snorkel(path, options.columns, options.classes)
         return Reading(_attach(votes, options, links=False), "snorkel", "the file's name ends in .npy")
     where, name, why, chosen, content = _find(path, options)
@@ -154,6 +154,8 @@ def _find(path: str | Path, options: ReadOptions) -> tuple[str, str, str, Mappin
     """(name for messages, format, why this format, columns, content)."""
     format = options.format
     if format == "wide":
+        from .wide import read_wide
+
         where, content = read_wide(path, options.columns, options.missing)
         return where, "wide", "as asked", {}, content
     folder = str(path) != "-" and os.path.isdir(path)

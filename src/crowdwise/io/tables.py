@@ -9,8 +9,6 @@ from pathlib import Path
 
 from ..core.errors import DataError
 from .csv.file import open_csv
-from .excel import open_excel
-from .json.lines import open_jsonl
 from .parquet import open_parquet
 from .sources import Source, Table, open_source, printable
 
@@ -36,8 +34,12 @@ def table_of(source: Source, where: str, kind: str) -> Table:
     if kind == "parquet":
         return open_parquet(source, where)
     if kind == "jsonl":
+        from .json.lines import open_jsonl
+
         return open_jsonl(source, where)
     if kind == "excel":
+        from .excel import open_excel
+
         return open_excel(source, where)
     return open_csv(source, where, kind)
 

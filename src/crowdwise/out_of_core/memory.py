@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,7 +13,9 @@ from ..core.errors import DataError
 from ..core.faults import FAULTS
 from ..em.kernels import n_threads
 from .files import File
-from .plan import Plan
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 # Bytes that a row takes while a file is read and fitted in memory; that a line takes on average, and how many times
 # smaller it is packed.
