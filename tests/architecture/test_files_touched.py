@@ -1,4 +1,4 @@
-"""The most common command reads a plain CSV file: how many of our files it calls a function of, and how many it imports."""
+"""How many of our files the most common command, on a plain CSV file, calls a function of, and how many it imports."""
 
 from __future__ import annotations
 

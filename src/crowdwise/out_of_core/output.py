@@ -16,7 +16,7 @@ The folder is written beside its place and renamed, as every run's.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,14 +121,19 @@ def save(
 
 
 def write_csv(labels: Path, path: Path, block: int = CSV_BLOCK) -> None:
-    """The tables of all parts as one CSV file, sorted by task; only a block of rows is in memory at a time."""
+    """Write the tables of all parts as one CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(csv_blocks(labels, block))
+
+
+def csv_blocks(labels: Path, block: int = CSV_BLOCK) -> Iterator[str]:
+    """Yield the tables of all parts as CSV, sorted by task; only a block of rows is in memory at a time."""
     parts = pl.scan_parquet(labels / "part-*.parquet").select(pl.exclude("gold"))
     tasks = parts.select("task").collect()["task"].sort()
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for first in range(0, max(len(tasks), 1), block):
-            names = tasks[first : first + block]
-            rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
-            file.write(to_csv(rows.collect().sort("task"), header=first == 0))
+    for first in range(0, max(len(tasks), 1), block):
+        names = tasks[first : first + block]
+        rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
+        yield to_csv(rows.collect().sort("task"), header=first == 0)
 
 
 def without_tasks(fit: PartsFit, plan: Plan) -> Result:

@@ -99,9 +99,9 @@ class PartitionedResult(Result):
         return pl.scan_parquet(self._pattern)
 
     def to_table(self) -> pl.DataFrame:
-        """All tasks, where they fit into memory."""
+        """Return the table of all tasks, sorted by task, if it fits into memory."""
         self._check_memory()
-        return self._read(self.scan().select(pl.exclude("gold")))
+        return self._read(self.scan().select(pl.exclude("gold"))).sort("task")
 
     def for_tasks(self, tasks: Any) -> Result:
         """The result as far as these tasks go, in memory."""
