@@ -23,7 +23,7 @@ from .vote_options import read_known_labels
 if TYPE_CHECKING:
     from ..evaluation.statement import Trust
     from ..out_of_core.partitioned_result import PartitionedResult
-    from ..out_of_core.plan import Plan
+    from ..out_of_core.plan import PartitionPlan
 
 OutOfCore = Annotated[
     bool,
@@ -124,7 +124,7 @@ class PartitionedFit:
     """
 
     result: PartitionedResult
-    plan: Plan
+    plan: PartitionPlan
     trust: Trust
     facts: dict[str, Any]
     folder: Path

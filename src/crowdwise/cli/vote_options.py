@@ -40,7 +40,7 @@ class Multi(Enum):
     set = "set"
 
 
-class Refused(StrEnum):
+class RejectedPolicy(StrEnum):
     """What to do with assignments that the requester rejected."""
 
     keep = "keep"
@@ -128,7 +128,7 @@ Missing = Annotated[
     ),
 ]
 Rejected = Annotated[
-    Refused,
+    RejectedPolicy,
     typer.Option(
         "--rejected", help="Whether to keep or drop assignments that the requester rejected.", rich_help_panel="Input"
     ),
@@ -209,7 +209,7 @@ OPTIONS: dict[str, Any] = {
     "links": Links,
 }
 # Options whose command-line value differs in type from the field.
-_CHOICES: dict[str, type[Enum]] = {"duplicates": Repeats, "multiple": Multi, "rejected": Refused}
+_CHOICES: dict[str, type[Enum]] = {"duplicates": Repeats, "multiple": Multi, "rejected": RejectedPolicy}
 DEFAULT_READ_OPTIONS = ReadOptions()
 
 

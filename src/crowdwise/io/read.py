@@ -20,7 +20,7 @@ from ..core.vocabulary import as_series, quote
 from .detect_kind import columns_of_kind, kind_of_header
 from .formats.detect import detect
 from .reading import FORMATS, Reading, choose_columns, read_all
-from .sources import Table, open_source
+from .sources import FileTable, open_source
 from .tables import format_of, table_of
 
 __all__ = ["FORMATS", "Reading", "read", "read_all", "read_truth"]
@@ -102,7 +102,7 @@ def read(
     return read_all(path, options).annotations
 
 
-def _of_a_kind(table: Table) -> pl.DataFrame | None:
+def _of_a_kind(table: FileTable) -> pl.DataFrame | None:
     """Read a truth whose columns belong to one kind of answers; None if there are none."""
     for name in kinds.names():
         kind = kinds.get(name)

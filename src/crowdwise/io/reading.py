@@ -27,7 +27,7 @@ from .formats import get
 from .formats.base import TASK_COLUMNS, Control, ParsedFile, TaskItem
 from .formats.detect import PLAIN, detect
 from .numerals import respell, with_points
-from .sources import Source, Table, open_source, printable
+from .sources import FileTable, Source, open_source, printable
 from .tables import format_of, table_of
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "excel", "wide", "snorkel")
@@ -211,7 +211,7 @@ def _read_long(
     return where, format, why, chosen, content
 
 
-def _read(table: Table, chosen: Mapping[str, str], required: Sequence[str]) -> pl.DataFrame:
+def _read(table: FileTable, chosen: Mapping[str, str], required: Sequence[str]) -> pl.DataFrame:
     """Read the chosen columns; those of the answer may hold lists."""
     columns, answer_columns = list(chosen.values()), [chosen[role] for role in answer_of(required)]
     return table.read(columns) if table.with_lists is None else table.with_lists(columns, answer_columns)
@@ -225,7 +225,7 @@ def _fill_columns(content: ParsedFile, kind: Kind) -> None:
 
 
 def columns_of(
-    table: Table, mapping: Mapping[str, str], kind_name: str | None, excluded: Sequence[str] = ()
+    table: FileTable, mapping: Mapping[str, str], kind_name: str | None, excluded: Sequence[str] = ()
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """Return the kind of the answers, the roles of its columns, the column of each role, and notes."""
     kind, named, notes = detect_kind(table.header, mapping, kind_name, excluded)
@@ -241,7 +241,7 @@ def columns_of(
 
 
 def choose_columns(
-    table: Table, columns: Mapping[str, str] | None, required: tuple[str, ...], option: str = "--columns"
+    table: FileTable, columns: Mapping[str, str] | None, required: tuple[str, ...], option: str = "--columns"
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Like `choose`, but look for names in the whole file where those at its beginning do not suffice."""
     try:

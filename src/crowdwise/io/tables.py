@@ -10,9 +10,9 @@ from pathlib import Path
 from ..core.errors import DataError
 from .csv.file import open_csv
 from .parquet import open_parquet
-from .sources import Source, Table, open_source, printable
+from .sources import FileTable, Source, open_source, printable
 
-__all__ = ["FORMATS", "Table", "format_of", "open_table", "table_of"]
+__all__ = ["FORMATS", "FileTable", "format_of", "open_table", "table_of"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
            ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}  # fmt: skip
@@ -23,13 +23,13 @@ _OTHERS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", 
 COMPRESSED = (".gz", ".zst")
 
 
-def open_table(path: str | Path, format: str | None = None) -> Table:
+def open_table(path: str | Path, format: str | None = None) -> FileTable:
     """Open a file (`-` is CSV on standard input) without reading all of it."""
     source, where = open_source(path)
     return table_of(source, where, format or ("csv" if str(path) == "-" else format_of(Path(path))))
 
 
-def table_of(source: Source, where: str, kind: str) -> Table:
+def table_of(source: Source, where: str, kind: str) -> FileTable:
     """`open_table` for an open source."""
     if kind == "parquet":
         return open_parquet(source, where)

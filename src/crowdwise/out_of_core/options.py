@@ -1,4 +1,4 @@
-"""How votes in many files are read: the options of `read` that also apply to votes in partitions."""
+"""The options of `read` that apply to votes in partitions."""
 
 from __future__ import annotations
 
@@ -48,4 +48,4 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, Sequence):
         return list(value)
-    raise TypeError(f"{type(value).__name__} is no option")
+    raise TypeError(f"{type(value).__name__} is not an option")

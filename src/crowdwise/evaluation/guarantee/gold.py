@@ -21,7 +21,7 @@ from ...stats.hashing import fingerprint_of
 from .verdicts import Verdicts
 
 if TYPE_CHECKING:
-    from ...out_of_core.plan import Plan
+    from ...out_of_core.plan import PartitionPlan
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -144,7 +144,7 @@ def gold_tasks(gold: Any) -> pl.Series:
     return names.cast(pl.String).unique()
 
 
-def fingerprint(names: pl.Series | Plan) -> str:
+def fingerprint(names: pl.Series | PartitionPlan) -> str:
     """Return a hash of ids that does not depend on their order; for a plan, of its tasks."""
     return fingerprint_of([names.cast(pl.String).sort()]) if isinstance(names, pl.Series) else names.fingerprint()
 
