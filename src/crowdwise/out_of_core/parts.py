@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.intake.column import HALF, Column
+from ..core.intake.column import Column, damaged
 from ..core.intake.repeats import Duplicates, describe_answers, resolve
 from ..core.order import offsets, order_by
 from .mapped import CELL, OFFSETS, TASKS, part_folder
@@ -108,7 +108,7 @@ def write_part(
         labelled_rows=int(n_labels[labelled].sum()),
         most=int(n_labels.max(initial=0)),
         dropped=dropped,
-        lost=_lost(column.vocabulary),
+        lost=tuple(damaged(column.vocabulary)),
     )
     labels_per_worker = np.bincount(worker, minlength=m)
     weight_per_worker = np.bincount(worker, weights=weight, minlength=m)
@@ -141,10 +141,3 @@ def _unlabelled_tasks(chunks: Sequence[tuple[int, Written, int, int]], text: boo
     some = [(chunk, lo, hi) for _, chunk, lo, hi in chunks if chunk.unlabelled[hi] > chunk.unlabelled[lo]]
     tasks = [chunk.unlabelled_tasks(lo, hi).cast(kind) for chunk, lo, hi in some]
     return pl.concat(tasks) if tasks else pl.Series("task", [], dtype=kind)
-
-
-def _lost(names: pl.Series) -> tuple[str, ...]:
-    if names.dtype != pl.String:
-        return ()
-    damaged: list[Any] = names.filter(names.str.contains(HALF, literal=True)).to_list()
-    return tuple(damaged)

@@ -7,7 +7,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +17,9 @@ import polars as pl
 
 from ..core.errors import DataError, unwritable
 from ..core.faults import FAULTS
-from ..core.intake.column import HALF, questions_by_number
+from ..core.intake.column import damaged, lost_note, questions_by_number
 from ..core.ledger import Ledger
-from ..core.vocabulary import quote, recode, sorted_vocabulary, spelt_like, union
+from ..core.vocabulary import recode, sorted_vocabulary, spelt_like, union
 from ..em.kernels import n_threads
 from ..io.numerals import respell
 from ..kinds.classes.answers import ClassCoder
@@ -106,8 +105,8 @@ def _write_plan(files: list[File], folder: Path, options: PartitionOptions, prog
             f"{len(codes.workers):,} workers × {len(codes.classes):,} classes are too many for one model; is the label "
             "column the right one?"
         )
-    _names(codes.workers, folder / "workers.parquet")
-    _names(codes.classes, folder / "classes.parquet")
+    for names, name in ((codes.workers, "workers"), (codes.classes, "classes")):
+        pl.DataFrame({"value": names}).write_parquet(folder / f"{name}.parquet")
     facts, labels, weight = _parts(written, codes, folder, options, progress)
     ledger = _ledger(written, facts, options, notes)
     if not ledger.rows_used:
@@ -182,13 +181,8 @@ def _codes(written: list[Written], options: PartitionOptions) -> tuple[Codes, tu
     notes += coder.said + questions_by_number(classes, times)
     text = any(chunk.text for chunk in written)
     codes = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
-    return codes, None if order is None else tuple(order.tolist()), notes + _lost(workers) + _lost(classes)
-
-
-@dataclass
-class _Sums:
-    labels: npt.NDArray[np.int64]
-    weight: npt.NDArray[np.float64]
+    notes += lost_note("worker", damaged(workers)) + lost_note("label", damaged(classes))
+    return codes, None if order is None else tuple(order.tolist()), notes
 
 
 def _parts(
@@ -202,14 +196,14 @@ def _parts(
         step = FINEST // n
         chosen = [[(i, p, at * step, (at + 1) * step) for i, p in enumerate(written)] for at in range(n)]
     jobs = (partial(write_part, i, folder, some, codes, options.duplicates) for i, some in enumerate(chosen))
-    sums = _Sums(np.zeros(len(codes.workers), dtype=np.int64), np.zeros(len(codes.workers)))
+    labels, weight = np.zeros(len(codes.workers), dtype=np.int64), np.zeros(len(codes.workers))
     facts: list[PartFacts] = []
-    for part_facts, labels, weight in _in_threads(jobs):
+    for part_facts, part_labels, part_weight in _in_threads(jobs):
         facts.append(part_facts)
-        sums.labels += labels
-        sums.weight += weight
+        labels += part_labels
+        weight += part_weight
         progress(len(facts), len(chosen), "parts")
-    return facts, sums.labels, sums.weight
+    return facts, labels, weight
 
 
 def _ledger(
@@ -221,20 +215,7 @@ def _ledger(
     occurring = set().union(*(chunk.missing_values for chunk in written))
     absent = [name for name in (name.strip() for name in options.missing) if name not in occurring]
     missing_notes = tuple(f"{name!r}, which counts as missing, does not occur" for name in absent)
-    lost = [name for part in facts for name in part.lost]
-    missing_notes += _lost(pl.Series("task", lost)) if lost else ()
+    missing_notes += lost_note("task", pl.Series([name for part in facts for name in part.lost]))
     file_notes = tuple(note for chunk in written for note in chunk.notes)
     all_notes = tuple(dict.fromkeys(file_notes + missing_notes + notes))
     return Ledger(sum(p.rows_in for p in written), sum(part.rows for part in facts), dropped, all_notes)
-
-
-def _lost(names: pl.Series) -> tuple[str, ...]:
-    if names.dtype != pl.String:
-        return ()
-    hit = names.filter(names.str.contains(HALF, literal=True))
-    message = f"{len(hit):,} values of {names.name} hold {HALF} for a character that is lost: {quote(hit)}"
-    return (message,) if len(hit) else ()
-
-
-def _names(names: pl.Series, path: Path) -> None:
-    pl.DataFrame({"value": names}).write_parquet(path)

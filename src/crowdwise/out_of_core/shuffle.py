@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core import ledger as reasons
 from ..core.errors import DataError
-from ..core.intake.coding import NUMBERS
+from ..core.intake.coding import NUMBERS, complete_rows
 from ..core.intake.column import Column
 from ..core.vocabulary import as_series, lookup, union
 from ..stats.hashing import name_hash
@@ -73,8 +72,8 @@ def write_chunk(chunk: RowChunk, number: int, folder: Path, missing: Sequence[st
     task, no_task, missing_values = _tasks(chunk, missing)
     names = {role: Column.of(_whole(chunk, role), role) for role in ("worker", "label")}
     missing_values = missing_values.union(*(column.leave_out(missing) for column in names.values()) if missing else ())
-    keep, dropped = _kept(no_task, *(names[role].null for role in ("worker", "label")))
     worker, label = names["worker"], names["label"]
+    dropped, keep = complete_rows(len(task), no_task, worker.null, label.null)
     unlabelled = np.flatnonzero(~keep & ~no_task)
     unusable = np.bincount(worker.codes[unlabelled][~_null(worker)[unlabelled]], minlength=len(worker.vocabulary))
     at = np.zeros(len(task), dtype=np.uint16)
@@ -106,7 +105,7 @@ def write_chunk(chunk: RowChunk, number: int, folder: Path, missing: Sequence[st
         unusable,
         tuple(numbers),
         len(task),
-        dropped,
+        Counter(dropped),
         (*chunk.notes, *worker.lost()),
         task.dtype == pl.String,
         chunk.decimal_comma,
@@ -151,21 +150,6 @@ def _tasks(chunk: RowChunk, missing: Sequence[str]) -> tuple[pl.Series, npt.NDAr
 
 def _null(column: Column) -> npt.NDArray[np.bool_]:
     return np.zeros(len(column), dtype=bool) if column.null is None else column.null
-
-
-def _kept(task: npt.NDArray[np.bool_], *others: Any) -> tuple[npt.NDArray[np.bool_], Counter[str]]:
-    """Return the rows with a task, a worker and a label, and counts of the others by their first reason."""
-    worker, label = (np.zeros(len(task), dtype=bool) if null is None else null for null in others)
-    keep, dropped = np.ones(len(task), dtype=bool), Counter[str]()
-    for reason, mask in (
-        (reasons.BLANK, task & worker & label),
-        (reasons.NULL_TASK, task),
-        (reasons.NULL_WORKER, worker),
-        (reasons.NULL_LABEL, label),
-    ):
-        dropped[reason] += int((keep & mask).sum())
-        keep &= ~mask
-    return keep, dropped
 
 
 def _check_weights(numbers: dict[str, Any], rows: I8, chunk: RowChunk) -> None:

@@ -152,15 +152,20 @@ class Column:
         return is_valid
 
     def lost(self) -> tuple[str, ...]:
-        """Return a note on values with a replacement character: values that differed there have become one."""
-        if self.vocabulary.dtype != pl.String:
-            return ()
-        damaged = self.vocabulary.filter(self.vocabulary.str.contains(HALF, literal=True))
-        return (
-            (f"{len(damaged):,} values of {self.name} hold {HALF} for a character that is lost: {quote(damaged)}",)
-            if len(damaged)
-            else ()
-        )
+        """Return a note on values with a replacement character, if there are any."""
+        return lost_note(self.name, damaged(self.vocabulary))
+
+
+def damaged(names: pl.Series) -> pl.Series:
+    """Return the names with a replacement character: names that differed there have become one."""
+    return names.filter(names.str.contains(HALF, literal=True)) if names.dtype == pl.String else names.clear()
+
+
+def lost_note(role: str, names: pl.Series) -> tuple[str, ...]:
+    """Return a note on such names, if there are any."""
+    if not len(names):
+        return ()
+    return (f"{len(names):,} values of {role} hold {HALF} for a character that is lost: {quote(names)}",)
 
 
 def _texts(series: pl.Series, name: str) -> Column:
