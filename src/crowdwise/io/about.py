@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from ..core.errors import DataError
-from ..core.intake.columns import KNOWN_AS
+from ..core.intake.columns import KNOWN_AS, plain_name
 from ..core.intake.frames import to_polars
 from ..core.vocabulary import quote
 from ..core.votes import Votes
@@ -99,7 +99,7 @@ def _table(source: Any, key: str) -> tuple[str, pl.DataFrame]:
         return f"the table about {key}s", to_polars(source)
     table = open_table(source)
     frame = table.read(table.header)
-    candidates = [c for c in frame.columns if c.strip().lower().replace(" ", "_") in KNOWN_AS[key].split()]
+    candidates = [c for c in frame.columns if plain_name(c) in KNOWN_AS[key].split()]
     if key not in frame.columns:
         if len(candidates) != 1:
             how = f"could be {quote(candidates)}" if candidates else f"is not among {quote(frame.columns, 8)}"

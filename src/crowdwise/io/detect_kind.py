@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import polars as pl
 
 from ..core import kind as kinds
-from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, plain_name
 from ..core.kind import Kind, KindHooks
 
 FALLBACK = "classes"
@@ -28,7 +28,7 @@ def detect_kind(
     for name in kinds.names():
         if name != FALLBACK and any(_has_role(kinds.get(name), role) for role in mapping):
             return kinds.get(name), _add_optional_columns(mapping, kinds.get(name), header), ()
-    labels = {c for c in header if _plain(c) in KNOWN_AS["label"].split()}
+    labels = {c for c in header if plain_name(c) in KNOWN_AS["label"].split()}
     if "label" not in mapping:
         best: tuple[Kind, Mapping[str, str]] | None = None
         for name in kinds.names():
@@ -117,7 +117,7 @@ def kind_of_header(header: Sequence[str]) -> Kind | None:
 def may_be_classes(header: Sequence[str]) -> bool:
     """Whether a column has a name that labels may have."""
     names = {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split()}
-    return any(_plain(column) in names for column in header)
+    return any(plain_name(column) in names for column in header)
 
 
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
@@ -165,14 +165,9 @@ def columns_of_kind(kind: Kind, header: Sequence[str]) -> Mapping[str, str] | No
         return None
     if len(kind.columns) == 1:
         names = {*next(iter(kind.columns.values())).split(), *kind.more_roles}
-        if not any(_is_among(_plain(column), names) for column in header):
+        if not any(_is_among(plain_name(column), names) for column in header):
             return None
     return kind.detect_columns(header)
-
-
-def _plain(column: str) -> str:
-    """The spelling in which names of columns are compared."""
-    return column.strip().lower().replace(" ", "_")
 
 
 def _is_among(name: str, patterns: Collection[str]) -> bool:
@@ -191,6 +186,6 @@ def _add_answer_columns(mapping: Mapping[str, str], kind: Kind, header: Sequence
         return {next(iter(kind.columns)): mapping["label"], **others}
     columns = columns_of_kind(kind, header)
     if columns is None and len(kind.columns) == 1:
-        names = [c for c in header if _plain(c) in KNOWN_AS["label"].split()]
+        names = [c for c in header if plain_name(c) in KNOWN_AS["label"].split()]
         columns = {next(iter(kind.columns)): names[0]} if len(names) == 1 else {}
     return {**(columns or {}), **mapping}

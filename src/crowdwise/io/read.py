@@ -12,14 +12,14 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
 from ..core.intake.column import UnknownClasses, asking, reads_like_missing
-from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION, plain_name
 from ..core.intake.repeats import Duplicates
 from ..core.kind import KindHooks
 from ..core.options import Multiple, ReadOptions, Rejected
-from ..core.vocabulary import as_series, quote
+from ..core.vocabulary import as_series
 from .detect_kind import columns_of_kind, kind_of_header
 from .formats.detect import detect
-from .reading import FORMATS, Reading, choose_columns, read_all
+from .reading import FORMATS, Reading, choose_columns, one_label_per_task, read_all
 from .sources import FileTable, open_source
 from .tables import format_of, table_of
 
@@ -125,22 +125,24 @@ def read_number_truth(path: str | Path, *, missing: Sequence[str] = ()) -> pl.Da
     chosen, _ = choose_columns(table, None, ("task",), TRUTH_OPTION)
     frame = table.read([chosen["task"], *parts]).rename({chosen["task"]: "task"})
     frame = frame.select(as_series(frame[name], name).cast(pl.String).str.strip_chars() for name in frame.columns)
+    return _complete_rows(frame, missing, table.where, "all its numbers", "a number")
+
+
+def _complete_rows(frame: pl.DataFrame, missing: Sequence[str], where: str, all_of: str, one_of: str) -> pl.DataFrame:
+    """Return the rows without missing values; others are left out with a warning."""
     missing_values = ["", *(str(value).strip() for value in missing)]
-    complete = frame.filter(pl.all_horizontal((~pl.all().is_in(missing_values)).fill_null(False)))
+    complete = frame.filter(pl.all_horizontal((~pl.all().str.strip_chars().is_in(missing_values)).fill_null(False)))
     if not len(complete):
-        raise DataError(f"{table.where} has no rows with a task and all its numbers; is it the right file?")
+        raise DataError(f"{where} has no rows with a task and {all_of}; is it the right file?")
     if len(complete) < len(frame):
-        warnings.warn(
-            f"{table.where}: {len(frame) - len(complete)} rows without a task or a number are left out",
-            LedgerWarning,
-            stacklevel=2,
-        )
+        message = f"{where}: {len(frame) - len(complete)} rows without a task or {one_of} are left out"
+        warnings.warn(message, LedgerWarning, stacklevel=3)
     return complete
 
 
 def _only_column(header: Sequence[str]) -> dict[str, str] | None:
     """Return the answer column of a kind with a single column (a transcript), if no column is named like a label."""
-    plain = {name.strip().lower().replace(" ", "_") for name in header}
+    plain = {plain_name(name) for name in header}
     if plain & {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split(), *TRUTH_KNOWN_AS.split()}:
         return None
     for name in kinds.names():
@@ -196,25 +198,7 @@ def read_truth(
             frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
     except DataError as error:
         raise DataError(f"{table.where}: {error}".replace(f"{table.where}: {table.where}", table.where)) from None
-    missing_values = ["", *(str(value).strip() for value in missing)]
-    complete = frame.filter(
-        pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(missing_values)).fill_null(False))
-    )
-    if not len(complete):
-        raise DataError(f"{table.where} has no rows with a task and a label; is it the right file?")
+    complete = _complete_rows(frame.select(TRUTH), missing, table.where, "a label", "a label")
     for label in complete["label"].filter(reads_like_missing(complete["label"])).unique(maintain_order=True):
         warnings.warn(f"{table.where}: the true label {label!r} {asking(label)}", LedgerWarning, stacklevel=2)
-    if len(complete) < len(frame):
-        warnings.warn(
-            f"{table.where}: {len(frame) - len(complete)} rows without a task or a label are left out",
-            LedgerWarning,
-            stacklevel=2,
-        )
-    complete = complete.unique(maintain_order=True)
-    contradicted = complete.filter(pl.col("task").is_duplicated())["task"].unique(maintain_order=True)
-    if len(contradicted):
-        raise DataError(
-            f"{table.where}: {len(contradicted)} tasks have two different true labels: "
-            f"{quote(contradicted)}; keep one of them"
-        )
-    return complete
+    return one_label_per_task(complete, f"{table.where}: ", "true")

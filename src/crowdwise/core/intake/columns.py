@@ -76,6 +76,11 @@ TAKEN, NAMED = ("duration", "confidence", "logprob"), ("weight", "gold", "source
 ROLES = (*VOTE, "time", *TAKEN, *NAMED, *ROW_COLUMNS, f"{PREDICTED}_*")
 
 
+def plain_name(column: str) -> str:
+    """Return the spelling in which names of columns are compared."""
+    return column.strip().lower().replace(" ", "_")
+
+
 def parse_columns(text: str | None, option: str = "--columns", answer: Sequence[str] = ("label",)) -> dict[str, str]:
     """Parse `task=item,worker=rater` as a mapping from our column names to the file's.
 
@@ -175,7 +180,7 @@ def candidates(role: str, header: Sequence[str], required: Sequence[str]) -> lis
         tiers.insert(1, TRUTH_KNOWN_AS)
     for tier in tiers:
         names = tier.split()
-        matches = [c for c in header if c.strip().lower().replace(" ", "_") in names]
+        matches = [c for c in header if plain_name(c) in names]
         if matches:
             return matches
     return []

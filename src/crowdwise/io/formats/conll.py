@@ -15,7 +15,7 @@ from ...core.errors import DataError
 from ...core.options import ReadOptions
 from ..sources import Source, text_source
 from .base import LIKELY, FileHead, FormatMatch, ParsedFile, RowBuilder
-from .marks import MISSING, TAG, as_answer, spans_of_tags
+from .marks import MISSING, TAG, as_answer, spans_of_tags, token_ends
 
 TOKEN = ("token", "tokens", "word", "words", "form")
 _ID = re.compile(r"#\s*(?:id|sent_id|task|doc_id)\s*[:=]\s*(.+)")
@@ -65,10 +65,7 @@ def _add(
         raise DataError(f"{at}: two texts are called {name!r}; give them different names with `# id = NAME`")
     tokens = [line[0] for line in lines]
     texts[name] = " ".join(tokens)
-    ends, position = [], 0
-    for token in tokens:
-        ends.append((position, position + len(token)))
-        position += len(token) + 1
+    ends = token_ends(tokens)
     rows.mention(name)
     for j, worker in enumerate(workers):
         tags = [line[j + 1] for line in lines]
