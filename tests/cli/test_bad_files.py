@@ -87,7 +87,7 @@ BAD = [
     ("unknown column", "v.csv", VOTES, "--columns label=verdict", "v.csv has no column 'verdict' | it has 'task'"),
     ("two roles, one column", "v.csv", VOTES, "--columns task=worker", "v.csv: task and worker both | 'worker'"),
     ("time is the label", "v.csv", VOTES, "--columns time=label", "v.csv: label and time both | 'label'"),
-    ("columns without equals", "v.csv", VOTES, "--columns task", "--columns wants name=column pairs | 'task'"),
+    ("columns without equals", "v.csv", VOTES, "--columns task", "--columns takes name=column pairs | 'task'"),
     ("columns with a stranger", "v.csv", VOTES, "--columns who=worker", "--columns | 'who=worker' | task, worker"),
     ("columns with nothing", "v.csv", VOTES, "--columns task=", "--columns | 'task='"),
     ("columns twice", "v.csv", VOTES, "--columns task=a,task=b", "--columns names task twice | keep one"),
@@ -146,7 +146,7 @@ BAD = [
     # the wide format and Snorkel's matrix
     ("wide without workers", "v.csv", b"task\nt1\n", "--format wide", "v.csv has no column besides 'task'"),
     ("wide without a task", "v.csv", b"task,a\nt1,x\n,y\n", "--format wide", "v.csv, row 2 | fill in column 'task'"),
-    ("wide with a task twice", "v.csv", b"task,a\nt1,x\nt1,y\n", "--format wide", "v.csv | 't1' stands twice"),
+    ("wide with a task twice", "v.csv", b"task,a\nt1,x\nt1,y\n", "--format wide", "v.csv | 't1' occurs more than once"),
     ("wide with a worker twice", "v.csv", b"task,ann,ann\n", "--format wide", "v.csv, line 1 | 'ann' more than once"),
     ("wide with a nameless worker", "v.csv", b"task,ann,\nt1,x,y\n", "--format wide", "v.csv: column 3 | name it"),
     ("wide without labels", "v.csv", b"task,ann\nt1,\n", "--format wide", "v.csv has a header but no rows with labels"),
@@ -287,7 +287,7 @@ def test_bad_labels_to_evaluate(fails, tmp_path):
         fails("evaluate", labels, "--truth", truth, words=words)
     fails("evaluate", labels, words="evaluate needs --truth FILE")
     fails("evaluate", tmp_path / "none.csv", "--truth", truth, words="none.csv: there is no such file")
-    fails("evaluate", tmp_path, "--truth", truth, words="is no saved result | result.json is missing")
+    fails("evaluate", tmp_path, "--truth", truth, words="is not a saved result | result.json is missing")
 
 
 def test_output_is_not_overwritten(fails, crowdwise_cli, tmp_path):
@@ -360,10 +360,10 @@ def test_no_result_at_all(fails, tmp_path, saved):
         (tmp_path / each).write_bytes(content)
     for each in saved:
         (tmp_path / each).unlink()
-        fails("show", tmp_path, words=f"is no saved result | {each} is missing")
+        fails("show", tmp_path, words=f"is not a saved result | {each} is missing")
         (tmp_path / each).write_bytes(saved[each])
-    fails("show", tmp_path / "none", words="none is no saved result")
-    fails("show", tmp_path / "result.json", words="is no saved result")
+    fails("show", tmp_path / "none", words="none is not a saved result")
+    fails("show", tmp_path / "result.json", words="is not a saved result")
 
 
 def test_bad_commands(fails):

@@ -31,7 +31,7 @@ def attach_tables(votes: V, *, tasks: Any = None, workers: Any = None) -> V:
             votes = votes.about(**{f"{key}s": table})
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
-        n_matched, n_names = _known(votes, table, key), len(getattr(votes, f"{key}s"))
+        n_matched, n_names = _n_matched(votes, table, key), len(getattr(votes, f"{key}s"))
         if not n_matched:
             raise DataError(f"{where}: none of its {len(table):,} {key}s is among the votes; do the ids match?")
         if n_matched < n_names:
@@ -111,7 +111,7 @@ def _table(source: Any, key: str) -> tuple[str, pl.DataFrame]:
     return table.where, frame.filter(has_key)
 
 
-def _known(votes: Votes[Any], table: pl.DataFrame, key: str) -> int:
+def _n_matched(votes: Votes[Any], table: pl.DataFrame, key: str) -> int:
     names = getattr(votes, f"{key}s")
     table_names = table[key] if table[key].dtype == names.dtype else table[key].cast(pl.String)
     return int(names.is_in(table_names.implode()).sum()) if table_names.dtype == names.dtype else len(table)

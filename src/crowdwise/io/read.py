@@ -11,7 +11,7 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
-from ..core.intake.column import UnknownClasses, asking, reads_like_missing
+from ..core.intake.column import UnknownClasses, missing_value_hint, reads_like_missing
 from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION, plain_name
 from ..core.intake.repeats import Duplicates
 from ..core.kind import KindHooks
@@ -19,11 +19,9 @@ from ..core.options import Multiple, ReadOptions, Rejected
 from ..core.vocabulary import as_series
 from .detect_kind import columns_of_kind, kind_of_header
 from .formats.detect import detect
-from .reading import FORMATS, Reading, choose_columns, one_label_per_task, read_all
+from .reading import choose_columns, one_label_per_task, read_all
 from .sources import FileTable, open_source
 from .tables import format_of, table_of
-
-__all__ = ["FORMATS", "Reading", "read", "read_all", "read_truth"]
 
 
 def read(
@@ -118,7 +116,7 @@ def read_number_truth(path: str | Path, *, missing: Sequence[str] = ()) -> pl.Da
     source, where = open_source(path)
     if detect(source, where, str(path))[0] is not None:
         return read_truth(path, missing=missing)
-    table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    table = table_of(source, where, format_of(path))
     parts = [name for name in table.header if name.startswith("value_")]
     if not parts:
         return read_truth(path, missing=missing)
@@ -184,7 +182,7 @@ def read_truth(
         if reading.gold is None:
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
-    table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    table = table_of(source, where, format_of(path))
     kind_of_answers = None if columns else kind_of_header(table.header)
     if kind_of_answers is not None and len(kind_of_answers.columns) == 1:
         columns = {"label": next(iter(kind_of_answers.columns))}
@@ -200,5 +198,7 @@ def read_truth(
         raise DataError(f"{table.where}: {error}".replace(f"{table.where}: {table.where}", table.where)) from None
     complete = _complete_rows(frame.select(TRUTH), missing, table.where, "a label", "a label")
     for label in complete["label"].filter(reads_like_missing(complete["label"])).unique(maintain_order=True):
-        warnings.warn(f"{table.where}: the true label {label!r} {asking(label)}", LedgerWarning, stacklevel=2)
+        warnings.warn(
+            f"{table.where}: the true label {label!r} {missing_value_hint(label)}", LedgerWarning, stacklevel=2
+        )
     return one_label_per_task(complete, f"{table.where}: ", "true")

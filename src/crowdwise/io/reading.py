@@ -139,9 +139,8 @@ def _build_votes(
 def _attach_file_tables(votes: Any, content: ParsedFile, where: str, columns: Mapping[str, str]) -> Any:
     """Attach the tables about workers and tasks that the file itself holds."""
     if content.items is not None:
-        named_facts = facts_of_items(
-            content.items(), {role: columns[role] for role in TASK_COLUMNS if role in columns}, where
-        )
+        of_tasks = {role: column for role, column in columns.items() if role in TASK_COLUMNS}
+        named_facts = facts_of_items(content.items(), of_tasks, where)
         content.about_tasks = content.about_tasks if named_facts is None else named_facts
     if content.workers is not None and content.workers.width > 1:
         votes = votes.about(workers=content.workers)
@@ -222,7 +221,7 @@ def _parse_file(path: str | Path, options: ReadOptions) -> tuple[str, str, str, 
         return where, name, why, options.columns, get(name).read(source, where, options)
     if folder:
         open_source(path)  # raises: the path is a folder
-    return _read_long(source, where, name or ("csv" if str(path) == "-" else format_of(Path(path))), why, options)
+    return _read_long(source, where, name or format_of(path), why, options)
 
 
 def _read_long(

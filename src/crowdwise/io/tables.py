@@ -12,8 +12,6 @@ from .csv.file import open_csv
 from .parquet import open_parquet
 from .sources import FileTable, Source, open_source, printable
 
-__all__ = ["FORMATS", "FileTable", "format_of", "open_table", "table_of"]
-
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
            ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}  # fmt: skip
 # Formats that cannot be read directly.
@@ -26,7 +24,7 @@ COMPRESSED = (".gz", ".zst")
 def open_table(path: str | Path, format: str | None = None) -> FileTable:
     """Open a file (`-` is CSV on standard input) without reading all of it."""
     source, where = open_source(path)
-    return table_of(source, where, format or ("csv" if str(path) == "-" else format_of(Path(path))))
+    return table_of(source, where, format or format_of(path))
 
 
 def table_of(source: Source, where: str, kind: str) -> FileTable:
@@ -44,8 +42,11 @@ def table_of(source: Source, where: str, kind: str) -> FileTable:
     return open_csv(source, where, kind)
 
 
-def format_of(path: Path) -> str:
-    """Return the format that the file name implies."""
+def format_of(path: str | Path) -> str:
+    """Return the format that the file name implies; standard input (`-`) is CSV."""
+    if str(path) == "-":
+        return "csv"
+    path = Path(path)
     suffixes = [s.lower() for s in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()

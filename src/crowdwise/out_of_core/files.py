@@ -101,7 +101,7 @@ def _why(error: OSError) -> str:
 
 
 def _format(name: str) -> str:
-    format = format_of(Path(name))
+    format = format_of(name)
     if format not in TABLES:
         raise DataError(f"{printable(Path(name).name)}: votes in parts are read from {', '.join(TABLES)}, not {format}")
     return format

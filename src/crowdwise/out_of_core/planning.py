@@ -17,7 +17,7 @@ import polars as pl
 
 from ..core.errors import DataError, unwritable
 from ..core.faults import FAULTS
-from ..core.intake.column import damaged, lost_note, questions_by_number
+from ..core.intake.column import damaged, lost_note, missing_value_notes
 from ..core.ledger import Ledger
 from ..core.vocabulary import recode, sorted_vocabulary, spelt_like, union
 from ..em.kernels import n_threads
@@ -178,7 +178,7 @@ def _codes(written: list[Written], options: PartitionOptions) -> tuple[Codes, tu
     common = tuple(name for name in written[0].numbers if all(name in chunk.numbers for chunk in written))
     some = {name for chunk in written for name in chunk.numbers} - set(common)
     notes = tuple(f"{name} is left aside: not all files have it, or can be read" for name in sorted(some))
-    notes += coder.said + questions_by_number(classes, times)
+    notes += coder.said + missing_value_notes(classes, times)
     text = any(chunk.text for chunk in written)
     codes = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
     notes += lost_note("worker", damaged(workers)) + lost_note("label", damaged(classes))

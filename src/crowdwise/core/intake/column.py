@@ -222,20 +222,15 @@ def reads_like_missing(values: pl.Series) -> pl.Series:
     return values.str.strip_chars().str.to_lowercase().is_in(WORDS).fill_null(False)
 
 
-def questions(classes: pl.Series, codes: Codes) -> tuple[str, ...]:
-    """Return a note for every class that looks like a missing value, with the number of its labels."""
-    return questions_by_number(classes, np.bincount(codes, minlength=len(classes)))
-
-
-def questions_by_number(classes: pl.Series, counts: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Like `questions`, from the number of labels of each class."""
+def missing_value_notes(classes: pl.Series, counts: npt.NDArray[Any]) -> tuple[str, ...]:
+    """Return a note for every class that looks like a missing value; `counts` are the labels of the classes."""
     if classes.dtype != pl.String or not bool((is_suspect := reads_like_missing(classes)).any()):
         return ()
     suspects = [(classes[code], int(counts[code])) for code in is_suspect.arg_true().to_list() if counts[code]]
-    return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {asking(name)}" for name, n in suspects)
+    return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {missing_value_hint(name)}" for name, n in suspects)
 
 
-def asking(name: str) -> str:
+def missing_value_hint(name: str) -> str:
     """Return the note about such a name."""
     return (
         f"reads like a missing value; it counts as a class unless you use --missing {name.strip()} "

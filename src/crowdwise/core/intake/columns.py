@@ -126,7 +126,7 @@ def choose(
             raise ParameterError(f"columns accepts the names {', '.join(dict.fromkeys(roles))}, got {role!r}")
     named = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
     chosen = {
-        role: named[role] if role in named else _known(role, header, where, required, option) for role in required
+        role: named[role] if role in named else _detected(role, header, where, required, option) for role in required
     }
     notes: tuple[str, ...] = ()
     chosen |= {role: column for role, column in named.items() if role not in chosen}
@@ -159,7 +159,7 @@ def _given(role: str, column: str, header: Sequence[str], where: str) -> str:
     raise DataError(f"{where} has no column {column!r} for the {role}; it has {quote(header, 12)}")
 
 
-def _known(role: str, header: Sequence[str], where: str, required: Sequence[str], option: str) -> str:
+def _detected(role: str, header: Sequence[str], where: str, required: Sequence[str], option: str) -> str:
     if role in header:
         return role
     matches = candidates(role, header, required)
