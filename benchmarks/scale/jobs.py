@@ -95,9 +95,9 @@ def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
     from crowdwise.core.method_registry import method
     from crowdwise.kinds.classes.methods.base import SolveOptions
     from crowdwise.out_of_core.gather import in_memory
-    from crowdwise.out_of_core.plan import Plan
+    from crowdwise.out_of_core.plan import PartitionPlan
 
-    found = Plan.load(Path(work))
+    found = PartitionPlan.load(Path(work))
     if where == "memory":
         votes = in_memory(found)
 
@@ -170,9 +170,9 @@ def constants(pattern: str, work: str) -> dict[str, Any]:
 
     shutil.rmtree(work, ignore_errors=True)
     spent = planned(pattern, work)
-    from crowdwise.out_of_core.plan import Plan
+    from crowdwise.out_of_core.plan import PartitionPlan
 
-    found = Plan.load(Path(work))
+    found = PartitionPlan.load(Path(work))
     m, k, n = len(found.workers), len(found.classes), found.n_rows
     cells = 100_000  # workers: larger than any cache
     a, b = (Stats(np.random.default_rng(i).random((cells, k, k)), np.ones(k)) for i in range(2))

@@ -9,11 +9,7 @@ from .packages import FACADES, HOOKS, LAZY, RANK, SRC, graph, imports, modules, 
 # Imports against the order that are still there, and what removes each.
 NOT_YET = {
     # A result in parts answers these questions itself.
-    "crowdwise.evaluation.guarantee.gold": "crowdwise.out_of_core.plan",
-    "crowdwise.evaluation.guarantee.sampling": "crowdwise.out_of_core.partitioned_result",
     "crowdwise.evaluation.statement": "crowdwise.out_of_core",
-    # The reader makes votes through the kind's coder.
-    "crowdwise.io.snorkel": "crowdwise.kinds.classes.annotations",
     # The plan and the section about judges come through hooks.
     "crowdwise.kinds.classes.page.build": "crowdwise.active.plan",
     "crowdwise.kinds.classes.page.page": "crowdwise.judges.page",

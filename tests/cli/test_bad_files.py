@@ -162,7 +162,7 @@ BAD = [
         "L.npy",
         npy(np.array([[None]]), allow_pickle=True),
         "",
-        "L.npy is not a .npy file | no array of numbers",
+        "L.npy is not a .npy file | not numbers",
     ),
     ("npy that is text", "L.npy", VOTES, "", "L.npy is not a .npy file | not an array | numpy.save"),
     ("npy that is empty", "L.npy", b"", "", "L.npy is empty"),

@@ -87,7 +87,7 @@ WRONG = [
     ("json as xml", "e.json", LS, "--format cvat", "e.json: not readable as XML"),
     ("csv as json", "e.csv", MTURK, "--format label_studio", "e.csv, line 1: a JSON object"),
     ("no such format", "e.json", LS, "--format lab", "format must be one of csv, tsv"),
-    ("flat, no telling", "e.json", json.dumps([flat("t1", "a", "x")]).encode(), "", "do not determine | --question"),
+    ("flat, unclear", "e.json", json.dumps([flat("t1", "a", "x")]).encode(), "", "do not determine"),
     ("lists of two lengths", "e.jsonl", jsonl([LIST]), "", "e.jsonl, line 1 | not lists of the same length"),
     ("lists in Parquet", "e.parquet", parquet([LIST]), "", "e.parquet, row 1 | not lists of the same length"),
     ("users missing", "e.jsonl", jsonl([USERS]), "", "e.jsonl, line 1: q.responses | not lists of the same length"),

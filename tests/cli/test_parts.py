@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import crowdwise as cw
 from crowdwise.cli import main
@@ -93,10 +94,27 @@ def test_by_itself_where_the_memory_would_not_do(place, capsys, monkeypatch):
     assert cw.Result.load(place / "alone").n_tasks == 562
 
 
+def test_labels_are_printed_as_in_memory(place, capsys, monkeypatch):
+    command = ["aggregate", place / "all.csv", "--duplicates", "first", "-m", "one_coin"]
+    code, whole, _ = run(capsys, *command)
+    assert code == 0
+    _, whole_json, _ = run(capsys, *command, "--json")
+    monkeypatch.setattr("crowdwise.out_of_core.memory.free_memory", lambda: 800_000)
+    code, out, said = run(capsys, *command)
+    assert code == 0
+    assert "working in parts on disk (--out-of-core)" in said
+    one, other = (pl.read_csv(text.encode()) for text in (whole, out))
+    assert_frame_equal(one, other, abs_tol=1e-9)
+    _, out_json, _ = run(capsys, *command, "--json")
+    one, other = (json.loads(text) for text in (whole_json, out_json))
+    assert set(other) - set(one) == {"parts", "silent"}
+    assert_frame_equal(pl.DataFrame(one["labels"]), pl.DataFrame(other["labels"]), abs_tol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ((), "need -o DIR"),
+        (("--duplicates", "first", "--dask", "local:1"), "--dask needs -o DIR"),
         (("-o", "x", "-m", "gibbs"), "gibbs needs all votes at once"),
         (("-o", "x", "--calibrate"), "(--calibrate) without gold needs all votes at once"),
         (("-o", "x", "--links", "y.csv"), "--links does not go with votes in parts"),

@@ -143,7 +143,7 @@ TAMPERED = [
     ("latin-1", lambda r: (r / "result.json").write_bytes(b'{"method": "\xe9"}'), "result.json is damaged"),
     ("format 4", lambda r: facts(r, format=4), "format 4 is not one that this version reads"),
     ("no parts", lambda r: facts(r, format=3), "in_parts is None"),
-    ("parts that are not there", lambda r: facts(r, format=3, in_parts={"parts": 1}), "the labels are not whole"),
+    ("parts that are not there", lambda r: facts(r, format=3, in_parts={"parts": 1}), "the labels are incomplete"),
     ("a hostile format", lambda r: facts(r, format="\x1b[2J" * 99), "format '\\x1b[2J"),
     ("a method that is a number", lambda r: facts(r, method=5), "method is 5"),
     ("no method", lambda r: facts(r, method=...), "method is None"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import crowdwise as cw
 from crowdwise.core.intake.columns import choose, parse_columns, seconds
 from crowdwise.io.csv.check import count_rows
-from crowdwise.io.sources import Table
+from crowdwise.io.sources import FileTable
 from crowdwise.io.tables import format_of, open_table
 
 ROWS = [("007", "ann", "cat"), ("007", "bob", "dog"), ("7", "ann", "cat"), (" 7", "eve", "nan"), ("7", "bob", "cat")]
@@ -137,7 +137,7 @@ def test_the_public_names_of_tables(tmp_path):
     path.write_bytes(gzip.compress(as_csv(ROWS, delimiter="\t"), mtime=0))
     assert format_of(path) == "tsv"
     table = open_table(path)
-    assert isinstance(table, Table)
+    assert isinstance(table, FileTable)
     assert (table.where, table.format, table.header) == ("v.tsv.gz", "tsv", ["task", "worker", "label"])
     frame = table.read(["label", "task"])
     assert frame.columns == ["label", "task"]

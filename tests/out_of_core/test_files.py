@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crowdwise.core.errors import DataError
-from crowdwise.out_of_core import pieces as pieces_module
+from crowdwise.out_of_core import chunks as chunks_module
 from crowdwise.out_of_core import planning
 from crowdwise.out_of_core.files import expand, is_many
 from crowdwise.out_of_core.options import PartitionOptions
@@ -56,7 +56,7 @@ def test_a_file_named_twice_is_refused(tmp_path, crowd):
 
 def after_first_piece(monkeypatch, do):
     """Do something once, when the first piece of the first file has been read."""
-    real, done = pieces_module.pieces, []
+    real, done = chunks_module.read_chunks, []
 
     def pieces(file, options):
         for piece in real(file, options):
@@ -64,7 +64,7 @@ def after_first_piece(monkeypatch, do):
             if not done:
                 done.append(do())
 
-    monkeypatch.setattr(planning, "pieces", pieces)
+    monkeypatch.setattr(planning, "read_chunks", pieces)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

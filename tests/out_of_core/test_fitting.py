@@ -129,7 +129,7 @@ def test_labels_that_are_not_whole_are_refused(planned, tmp_path, harm):
             cw.Result.load(tmp_path / "run").to_table()
         return
     (labels / {"marker": "_SUCCESS", "part": "part-00003.parquet"}[harm]).unlink()
-    with pytest.raises(DataError, match=r"not whole|damaged \(63 parts of 64"):
+    with pytest.raises(DataError, match=r"incomplete|damaged \(63 parts of 64"):
         cw.Result.load(tmp_path / "run")
 
 

@@ -11,11 +11,11 @@ import pytest
 import crowdwise as cw
 from crowdwise.core.errors import DataError, ParameterError
 from crowdwise.core.intake.coding import NUMBERS
-from crowdwise.out_of_core import pieces as pieces_module
+from crowdwise.out_of_core import chunks as chunks_module
 from crowdwise.out_of_core.files import expand
 from crowdwise.out_of_core.gather import gold_by_part, in_memory
 from crowdwise.out_of_core.options import PartitionOptions
-from crowdwise.out_of_core.plan import Plan
+from crowdwise.out_of_core.plan import PartitionPlan
 from crowdwise.out_of_core.planning import n_parts, plan
 
 from .conftest import cut, messy
@@ -52,7 +52,7 @@ def test_small_pieces_of_a_file_are_the_file(tmp_path, crowd):
     crowd.write_parquet(tmp_path / "v.parquet")
     for name in ("v.csv", "v.parquet"):
         (file,) = expand(tmp_path / name)
-        some = list(pieces_module.pieces(file, PartitionOptions(), rows=1000, size=10_000))
+        some = list(chunks_module.read_chunks(file, PartitionOptions(), rows=1000, size=10_000))
         assert len(some) > 5
         read = pl.concat([pl.DataFrame({k: p.columns[k] for k in ("task", "worker", "label")}) for p in some])
         assert read.fill_null("").equals(crowd.fill_null(""))
@@ -120,7 +120,7 @@ def test_a_plan_is_used_again_until_something_changes(tmp_path, crowd):
     plan(pattern, tmp_path / "work", options)
     assert (tmp_path / "work" / "plan.json").stat().st_mtime_ns > when
     assert len(plan(pattern, tmp_path / "work", PartitionOptions(duplicates="keep")).parts) == 64
-    assert Plan.load(tmp_path / "work").options["duplicates"] == "keep"
+    assert PartitionPlan.load(tmp_path / "work").options["duplicates"] == "keep"
 
 
 def test_gold_finds_its_parts(tmp_path, crowd):

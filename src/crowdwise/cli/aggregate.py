@@ -11,15 +11,16 @@ import typer
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
 from .loading import check_method_name, load, load_prior, resolve_method
-from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes
+from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes, parse_params
 from .partitions import (
     Dask,
     GoldOptions,
     Grouped,
     OutOfCore,
+    PartitionedFit,
     ScaleOptions,
     WorkDir,
-    aggregate_partitions,
+    fit_partitions,
     refuse_in_parts,
 )
 from .progress import iteration_progress
@@ -34,9 +35,10 @@ from .sampling import (
     write_check,
 )
 from .terminal import REPORTED_EXTRAS, clean, error_context, info, print_choice, print_json, print_ledger, print_table
-from .vote_options import DEFAULT_READ_OPTIONS, read_known_labels, reads_votes
+from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 if TYPE_CHECKING:
+    from ..core.ledger import Ledger
     from ..core.result import Result
 
 
@@ -102,21 +104,24 @@ def aggregate(
     pattern ('votes/*.parquet') or an address (s3://bucket/votes/*.parquet); see docs/scale.md for votes that do not fit
     into memory.
     """
-    from ..evaluation.statement import at_error, error_of
-    from ..io.atomic import refuse_to_overwrite
+    from ..evaluation.statement import at_error, error_of, statement
     from ..io.csv.cells import to_csv
-    from ..io.run_folder import OWN, Run
 
     method = _requested_method(method, subjective)
     scale = ScaleOptions(out_of_core, dask, work_dir, grouped)
     if scale.is_needed(votes, read_options):
         refuse_in_parts(drop_flagged=drop_flagged)
-        gold_options = GoldOptions(gold, sampling, calibrate, error, check)
-        _aggregate_partitions(
-            votes, method, param, seed, read_options, scale, gold_columns, prior, (output, force, json), gold_options
-        )
+        refuse_check_overwrite(check, force)
+        gold_options = GoldOptions(gold, gold_columns, sampling, calibrate, error)
+        aggregator = _partition_method(method, read_options, seed, param)
+        history = None if prior is None else load_prior(prior)
+        with fit_partitions(votes, aggregator, read_options, scale, gold_options, history, output, force) as fitted:
+            _print_partitions(fitted, output, write_check(fitted.result, check, aggregator.seed), json)
         return
     if output is not None:
+        from ..io.atomic import refuse_to_overwrite
+        from ..io.run_folder import OWN
+
         refuse_to_overwrite(output, OWN, force)
     refuse_check_overwrite(check, force)
     annotations, gold_labels = load(votes, read_options, gold, gold_columns, method)
@@ -131,10 +136,13 @@ def aggregate(
     print_assumed_sampling(result)
     result = at_error(result, error_of(result, error))
     if output is not None:
+        from ..io.run_folder import Run
+
         Run(result, annotations).save(output, force=force)
     written = write_check(result, check, seed)
     if json:
-        print_json(summary(result, annotations, output))
+        counts = {"annotations": len(annotations), "tasks": annotations.n_tasks, "workers": annotations.n_workers}
+        print_json(summary(result, counts, result.estimate.facts(), statement(result), annotations.ledger, output))
     elif output is None:
         sys.stdout.write(to_csv(result.to_table()))
     if not json:
@@ -146,36 +154,42 @@ def _sampling(sampling: Sampling | None, path: Path | None, gold: Any, votes: An
     return None if sampling is None and calibrate is False else resolve_sampling(sampling, path, gold, votes.tasks)
 
 
-def _aggregate_partitions(
-    votes: str,
-    method: str | None,
-    param: list[str] | None,
-    seed: int,
-    read_options: ReadOptions,
-    scale: ScaleOptions,
-    gold_columns: str | None,
-    prior: Path | None,
-    out: tuple[Path | None, bool, bool],
-    gold_options: GoldOptions,
-) -> None:
-    """Aggregate votes in partitions on disk."""
+def _partition_method(name: str | None, read_options: ReadOptions, seed: int, param: list[str] | None) -> Any:
+    """Return the requested method, or the default for votes in partitions."""
     from ..core import method_registry as registry
     from ..out_of_core.fitting import default_partition_method
-    from .options import parse_params
 
-    name = default_partition_method(read_options.order) if method is None else method
-    aggregator = registry.method(name, **{"seed": seed, **parse_params(name, param)})
-    history = None if prior is None else load_prior(prior)
-    aggregate_partitions(
-        votes,
-        aggregator,
-        read_options,
-        scale,
-        read_known_labels(read_options, gold_options.gold, gold_columns),
-        history,
-        *out,
-        gold_options,
+    name = default_partition_method(read_options.order) if name is None else name
+    return registry.method(name, **{"seed": seed, **parse_params(name, param)})
+
+
+def _print_partitions(fitted: PartitionedFit, output: Path | None, check: str, json: bool) -> None:
+    """Print the result of a fit in partitions; `check` names the file of tasks to check."""
+    from ..kinds.classes.scoring.summaries import dependence_sentences
+    from ..workers.tables import worker_rows
+
+    result, plan, facts = fitted.result, fitted.plan, fitted.facts
+    print_assumed_sampling(result)
+    if json:
+        counts = {"annotations": plan.n_rows, "tasks": facts["n_tasks"], "workers": len(result.workers)}
+        in_parts = {"parts": facts["parts"], "silent": facts["silent"]}
+        print_json(summary(result, counts, result.facts() | in_parts, fitted.trust, plan.ledger, output))
+        return
+    if output is None:
+        fitted.print_labels()
+    info(
+        f"{plan.n_rows:,} annotations of {facts['n_tasks']:,} tasks by {len(result.workers):,} workers, "
+        f"{len(result.classes)} classes; {result.method}, {result.n_iter} iterations; mean confidence "
+        f"{facts['mean_confidence']:.3f}"
     )
+    print_choice(result)
+    for sentence in (fitted.trust.sentence(check), *dependence_sentences(result)):
+        info(clean(sentence))
+    if facts["silent"]:
+        info(f"{facts['silent']:,} tasks have no label at all; their rows show the class prior")
+    if output is not None:
+        print_table("Workers, best and worst", *worker_rows(result))
+        info(f"written to {output}")
 
 
 def _requested_method(method: str | None, subjective: bool) -> str | None:
@@ -192,11 +206,12 @@ def _requested_method(method: str | None, subjective: bool) -> str | None:
 
 def _fit(aggregator: Any, annotations: Any, fit_options: dict[str, Any], drop_flagged: bool) -> tuple[Result, Any]:
     """Return the result and the votes that it was fitted to."""
-    from ..evaluation.fitting import fit
+    if not drop_flagged:
+        from ..evaluation.fitting import fit
+
+        return fit(annotations, aggregator, **fit_options), annotations
     from ..kinds.classes.workers.removal import fit_without_flagged
 
-    if not drop_flagged:
-        return fit(annotations, aggregator, **fit_options), annotations
     annotations.kind.hooks.require(KindHooks.flags)
     cleaned = fit_without_flagged(aggregator, annotations, **fit_options)
     for sentence in cleaned.sentences():
@@ -204,25 +219,21 @@ def _fit(aggregator: Any, annotations: Any, fit_options: dict[str, Any], drop_fl
     return cleaned.result, cleaned.annotations
 
 
-def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, Any]:
+def summary(
+    result: Result, counts: dict[str, int], facts: dict[str, Any], trust: Any, ledger: Ledger, output: Path | None
+) -> dict[str, Any]:
     """Return what --json prints."""
-    from ..evaluation.statement import statement
-
-    trust = statement(result)
-    level = {} if trust is None else {"trust": trust.to_dict()}
     return {
         "method": result.method,
         "kind": result.kind.name,
         "params": dict(result.params),
-        "annotations": len(annotations),
-        "tasks": annotations.n_tasks,
-        "workers": annotations.n_workers,
-        **result.estimate.facts(),
+        **counts,
+        **facts,
         "iterations": result.n_iter,
         "converged": result.converged,
         **{name: result.extra[name] for name in REPORTED_EXTRAS if name in result.extra},
-        **level,
-        "ledger": annotations.ledger.to_dict(),
+        **({} if trust is None else {"trust": trust.to_dict()}),
+        "ledger": ledger.to_dict(),
         "output": None if output is None else str(output),
         "labels": None if output is not None else result.to_table().to_dicts(),
     }

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 LOG_INTERVAL = 10.0
 
 
-class PartitionProgress:
-    """Progress of planning and fitting partitions, with speed and remaining time."""
+class ProgressLine:
+    """A line on stderr that is rewritten on a terminal, and printed every LOG_INTERVAL seconds elsewhere."""
 
-    def __init__(self) -> None:
-        self.last, self.shown = 0.0, False
+    def __init__(self, since: float = 0.0) -> None:
+        self.last, self.shown = since, False
 
     def line(self, text: str) -> None:
-        """Rewrite one line on a terminal; elsewhere print a line every LOG_INTERVAL seconds."""
+        """Show a text, unless the last one was shown just before."""
         now, terminal = time.monotonic(), sys.stderr.isatty()
         if now - self.last < (0.2 if terminal else LOG_INTERVAL):
             return
@@ -27,9 +27,18 @@ class PartitionProgress:
         sys.stderr.write(f"\r{text} \033[K" if terminal else text + "\n")
         sys.stderr.flush()
 
-    def planning(self, done: int, of: int, activity: str) -> None:
+    def clear(self) -> None:
+        """Clear the line."""
+        if self.shown:
+            sys.stderr.write("\r\033[K")
+
+
+class PartitionProgress(ProgressLine):
+    """Progress of planning and fitting partitions, with speed and remaining time."""
+
+    def planning(self, done: int, total: int, activity: str) -> None:
         """Report files read or parts written."""
-        self.line(f"{done} of {of}: {activity}")
+        self.line(f"{done} of {total}: {activity}")
 
     def fitting(self, rows: int) -> Callable[[int, float], None]:
         """Return a callback for passes over this many rows.
@@ -71,13 +80,9 @@ def format_duration(seconds: float) -> str:
     """Format a duration in hours, minutes and seconds."""
     minutes, seconds_left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours} h {minutes:02d} min"
-        if hours
-        else f"{minutes} min {seconds_left:02d} s"
-        if minutes
-        else f"{seconds_left} s"
-    )
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {seconds_left:02d} s" if minutes else f"{seconds_left} s"
 
 
 @contextmanager
@@ -87,46 +92,29 @@ def partition_progress() -> Iterator[PartitionProgress]:
     try:
         yield progress
     finally:
-        if progress.shown:
-            sys.stderr.write("\r\033[K")
+        progress.clear()
 
 
 @contextmanager
 def iteration_progress(job: str) -> Iterator[Callable[[int, float], None]]:
     """Yield a callback for fit() that shows progress on the terminal after the first second."""
-    started, shown = time.monotonic(), False
+    started, progress = time.monotonic(), ProgressLine()
 
     def callback(iteration: int, objective: float) -> None:
-        nonlocal shown
         if sys.stderr.isatty() and time.monotonic() - started > 1:
-            shown = True
-            sys.stderr.write(f"\r{job}: iteration {iteration}, objective {objective:,.2f} \033[K")
-            sys.stderr.flush()
+            progress.line(f"{job}: iteration {iteration}, objective {objective:,.2f}")
 
     try:
         yield callback
     finally:
-        if shown:
-            sys.stderr.write("\r\033[K")
+        progress.clear()
 
 
 @contextmanager
 def count_progress(job: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a callback (done, total, activity) that shows a line, every LOG_INTERVAL seconds off a terminal."""
-    last, shown = time.monotonic(), False
-
-    def callback(done: int, of: int, now: str) -> None:
-        nonlocal last, shown
-        terminal = sys.stderr.isatty()
-        if time.monotonic() - last < (0.2 if terminal else LOG_INTERVAL):
-            return
-        last, shown = time.monotonic(), shown or terminal
-        line = f"{job}: {done} of {of} done, at {now}"
-        sys.stderr.write(f"\r{line} \033[K" if terminal else line + "\n")
-        sys.stderr.flush()
-
+    """Yield a callback (done, total, activity) that shows a line."""
+    progress = ProgressLine(time.monotonic())
     try:
-        yield callback
+        yield lambda done, total, activity: progress.line(f"{job}: {done} of {total} done, at {activity}")
     finally:
-        if shown:
-            sys.stderr.write("\r\033[K")
+        progress.clear()

@@ -40,181 +40,140 @@ class Multi(Enum):
     set = "set"
 
 
-class Refused(StrEnum):
+class RejectedPolicy(StrEnum):
     """What to do with assignments that the requester rejected."""
 
     keep = "keep"
     drop = "drop"
 
 
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        help="Column names of the file as comma-separated KEY=NAME pairs; keys are task, worker, label (for numbers "
-        "value, or value_x and value_y) and optionally time, weight, duration, confidence, gold, source, group, text "
-        "and url.",
-        metavar="PAIRS",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-Duplicates = Annotated[
-    Repeats,
-    typer.Option(
-        "--duplicates",
-        help="What to do when a worker gave a task different labels: refuse the file, use the first or "
-        "the last one (by the time column, if any), or keep all.",
-        rich_help_panel="Input",
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "--from",
-        help="Format of the file: csv, tsv, jsonl, parquet, excel, wide (one column per worker), "
-        "snorkel, or a labelling tool such as label_studio or mturk; detected by default.",
-        metavar="NAME",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-Question = Annotated[
-    str | None,
-    typer.Option(
-        "--question",
-        help="Question to read from an export that has several.",
-        metavar="NAME",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-Multiple = Annotated[
-    Multi | None,
-    typer.Option(
-        "--multiple",
-        help="What to do with an answer that holds several labels: refuse the file, join them into one "
-        "class, drop the answer, or read all answers as label sets (the default for exports with "
-        "such answers).",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-Offered = Annotated[
-    Path | None,
-    typer.Option(
-        "--offered",
-        help="Table task,offered of the choices offered by each task, for label sets; all classes by default.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-Predictions = Annotated[
-    bool,
-    typer.Option(
-        "--predictions", help="Count the predictions of models in an export as votes.", rich_help_panel="Input"
-    ),
-]
+def _option(*names: str, help: str, metavar: str | None = None, show_default: bool = False) -> Any:
+    """Return an option in the panel Input of the help."""
+    return typer.Option(*names, help=help, metavar=metavar, show_default=show_default, rich_help_panel="Input")
+
+
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--missing",
         help="Value that stands for a missing label, such as NA; repeat for more (empty cells are always missing).",
         metavar="VALUE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-Rejected = Annotated[
-    Refused,
-    typer.Option(
-        "--rejected", help="Whether to keep or drop assignments that the requester rejected.", rich_help_panel="Input"
-    ),
-]
-
-
-KindOption = Annotated[
-    str | None,
-    typer.Option(
-        "--kind",
-        help="Kind of the answers: classes, numbers, sets, comparisons, rankings, ...; detected from "
-        "the columns by default.",
-        metavar="NAME",
-        show_default=False,
-        rich_help_panel="Input",
     ),
 ]
 Order = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--order",
         help="Classes from the lowest to the highest, such as bad,fair,good, or the word numbers if they are numbers.",
         metavar="CLASSES",
-        show_default=False,
-        rich_help_panel="Input",
     ),
 ]
-AboutTasks = Annotated[
-    Path | None,
-    typer.Option(
-        "--about-tasks",
-        help="Table with one row per task and any columns about it (text, url, ...), stored with the votes.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-AboutWorkers = Annotated[
-    Path | None,
-    typer.Option(
-        "--about-workers",
-        help="Table with one row per worker and any columns about them (group, family, cost, ...), "
-        "stored with the votes.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-
-
-Links = Annotated[
-    Path | None,
-    typer.Option(
-        "--links",
-        help="Table with two columns of linked tasks and an optional third column of weights.",
-        metavar="FILE",
-        show_default=False,
-        rich_help_panel="Input",
-    ),
-]
-
-
 # The options of every command that reads votes: fields of ReadOptions and how each is given on the command line.
 OPTIONS: dict[str, Any] = {
-    "columns": Columns,
-    "duplicates": Duplicates,
-    "format": Format,
-    "question": Question,
-    "multiple": Multiple,
-    "predictions": Predictions,
-    "rejected": Rejected,
+    "columns": Annotated[
+        str | None,
+        _option(
+            "--columns",
+            help="Column names of the file as comma-separated KEY=NAME pairs; keys are task, worker, label (for "
+            "numbers value, or value_x and value_y) and optionally time, weight, duration, confidence, gold, source, "
+            "group, text and url.",
+            metavar="PAIRS",
+        ),
+    ],
+    "duplicates": Annotated[
+        Repeats,
+        _option(
+            "--duplicates",
+            help="What to do when a worker gave a task different labels: refuse the file, use the first or "
+            "the last one (by the time column, if any), or keep all.",
+            show_default=True,
+        ),
+    ],
+    "format": Annotated[
+        str | None,
+        _option(
+            "--format",
+            "--from",
+            help="Format of the file: csv, tsv, jsonl, parquet, excel, wide (one column per worker), "
+            "snorkel, or a labelling tool such as label_studio or mturk; detected by default.",
+            metavar="NAME",
+        ),
+    ],
+    "question": Annotated[
+        str | None,
+        _option("--question", help="Question to read from an export that has several.", metavar="NAME"),
+    ],
+    "multiple": Annotated[
+        Multi | None,
+        _option(
+            "--multiple",
+            help="What to do with an answer that holds several labels: refuse the file, join them into one "
+            "class, drop the answer, or read all answers as label sets (the default for exports with "
+            "such answers).",
+        ),
+    ],
+    "predictions": Annotated[
+        bool,
+        _option("--predictions", help="Count the predictions of models in an export as votes.", show_default=True),
+    ],
+    "rejected": Annotated[
+        RejectedPolicy,
+        _option(
+            "--rejected", help="Whether to keep or drop assignments that the requester rejected.", show_default=True
+        ),
+    ],
     "missing": Missing,
-    "kind": KindOption,
-    "offered": Offered,
+    "kind": Annotated[
+        str | None,
+        _option(
+            "--kind",
+            help="Kind of the answers: classes, numbers, sets, comparisons, rankings, ...; detected from "
+            "the columns by default.",
+            metavar="NAME",
+        ),
+    ],
+    "offered": Annotated[
+        Path | None,
+        _option(
+            "--offered",
+            help="Table task,offered of the choices offered by each task, for label sets; all classes by default.",
+            metavar="FILE",
+        ),
+    ],
     "order": Order,
-    "about_tasks": AboutTasks,
-    "about_workers": AboutWorkers,
-    "links": Links,
+    "about_tasks": Annotated[
+        Path | None,
+        _option(
+            "--about-tasks",
+            help="Table with one row per task and any columns about it (text, url, ...), stored with the votes.",
+            metavar="FILE",
+        ),
+    ],
+    "about_workers": Annotated[
+        Path | None,
+        _option(
+            "--about-workers",
+            help="Table with one row per worker and any columns about them (group, family, cost, ...), "
+            "stored with the votes.",
+            metavar="FILE",
+        ),
+    ],
+    "links": Annotated[
+        Path | None,
+        _option(
+            "--links",
+            help="Table with two columns of linked tasks and an optional third column of weights.",
+            metavar="FILE",
+        ),
+    ],
 }
 # Options whose command-line value differs in type from the field.
-_CHOICES: dict[str, type[Enum]] = {"duplicates": Repeats, "multiple": Multi, "rejected": Refused}
+_CHOICES: dict[str, type[Enum]] = {"duplicates": Repeats, "multiple": Multi, "rejected": RejectedPolicy}
 DEFAULT_READ_OPTIONS = ReadOptions()
 
 
 def _from_command_line(**values: Any) -> ReadOptions:
-    """Return the options of reading from the values of the command line."""
+    """Build the options of reading from the values of the command line."""
     from ..core.intake.columns import parse_columns
     from ..io.detect_kind import answer_roles
 
@@ -286,7 +245,7 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _typed_default(name: str, value: Any) -> Any:
-    """A field's value as the command line's type for it; empty columns and lists are None."""
+    """Convert the value of a field to the type of its command-line option; empty columns and lists become None."""
     if name in _CHOICES:
         return None if value is None else _CHOICES[name](value)
     return None if name in ("columns", "missing") else value

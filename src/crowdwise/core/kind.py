@@ -249,7 +249,7 @@ class Kind:
         answers_word: What messages call its answers in the plural.
         votes: Class of its votes.
         detect_columns: `detect_columns(header)` returns which columns of a file hold an answer where the caller did
-            not choose any, or None.
+            not choose any, or None. It is not called for an answer of one column of which the header has no name.
         more_roles: Further columns that a file may have (`value_*`).
         accepts: `accepts(column)` tells whether the values of a column can be answers of this kind.
         dtypes: Types of the stored columns (vocabulary names unless given).

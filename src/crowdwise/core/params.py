@@ -9,13 +9,14 @@
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from inspect import Parameter, signature
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -45,52 +46,46 @@ class Rule:
         raise NotImplementedError
 
 
-class AtLeast(Rule):
-    """value >= low.
+class Compared(Rule):
+    """A comparison of the value with a bound."""
+
+    phrase: ClassVar[str]
+    compare: ClassVar[Callable[[Any, Any], Any]]
+
+    def __init__(self, bound: float) -> None:
+        self.bound, self.words = bound, f"{self.phrase} {bound:g}"
+
+    def holds(self, value: Any) -> bool:
+        """Whether the comparison is true."""
+        return bool(type(self).compare(value, self.bound))
+
+
+class AtLeast(Compared):
+    """value >= bound.
 
     >>> AtLeast(1).words, AtLeast(1).holds(0)
     ('at least 1', False)
     """
 
-    def __init__(self, low: float) -> None:
-        self.low, self.words = low, f"at least {low:g}"
-
-    def holds(self, value: Any) -> bool:
-        """Whether it is."""
-        return bool(value >= self.low)
+    phrase, compare = "at least", operator.ge
 
 
-class Above(Rule):
-    """value > low."""
+class Above(Compared):
+    """value > bound."""
 
-    def __init__(self, low: float) -> None:
-        self.low, self.words = low, f"above {low:g}"
-
-    def holds(self, value: Any) -> bool:
-        """Whether it is."""
-        return bool(value > self.low)
+    phrase, compare = "above", operator.gt
 
 
-class AtMost(Rule):
-    """value <= high."""
+class AtMost(Compared):
+    """value <= bound."""
 
-    def __init__(self, high: float) -> None:
-        self.high, self.words = high, f"at most {high:g}"
-
-    def holds(self, value: Any) -> bool:
-        """Whether it is."""
-        return bool(value <= self.high)
+    phrase, compare = "at most", operator.le
 
 
-class Below(Rule):
-    """value < high."""
+class Below(Compared):
+    """value < bound."""
 
-    def __init__(self, high: float) -> None:
-        self.high, self.words = high, f"below {high:g}"
-
-    def holds(self, value: Any) -> bool:
-        """Whether it is."""
-        return bool(value < self.high)
+    phrase, compare = "below", operator.lt
 
 
 class Between(Rule):
@@ -100,7 +95,7 @@ class Between(Rule):
         self.low, self.high, self.words = low, high, f"between {low:g} and {high:g}"
 
     def holds(self, value: Any) -> bool:
-        """Whether it is."""
+        """Whether the value is in the interval."""
         return bool(self.low <= value <= self.high)
 
 
@@ -113,7 +108,7 @@ class Proportions(Rule):
         self.within = within
 
     def holds(self, value: Any) -> bool:
-        """Whether they do."""
+        """Whether the numbers are positive and sum to one."""
         numbers = [float(number) for number in value]
         return all(number > 0 for number in numbers) and abs(sum(numbers) - 1) <= self.within
 
@@ -124,7 +119,7 @@ class Ends(Rule):
     words = "from low to high"
 
     def holds(self, value: Any) -> bool:
-        """Whether they are in order."""
+        """Whether the pair is in order."""
         low, high = value
         return bool(low <= high)
 

@@ -9,7 +9,7 @@
 'weather'
 """
 
-from .catalogue import CATALOGUE, FAMILIES, FIRST, INDEPENDENT, Card
+from .catalogue import CATALOGUE, FAMILIES, FIRST, INDEPENDENT, DatasetCard
 from .load import Dataset, card, family, load, names
 
-__all__ = ["CATALOGUE", "FAMILIES", "FIRST", "INDEPENDENT", "Card", "Dataset", "card", "family", "load", "names"]
+__all__ = ["CATALOGUE", "FAMILIES", "FIRST", "INDEPENDENT", "Dataset", "DatasetCard", "card", "family", "load", "names"]

@@ -18,7 +18,7 @@ Kind = Literal["truth", "subjective", "no truth"]
 
 
 @dataclass(frozen=True)
-class Card:
+class DatasetCard:
     """Metadata of a data set.
 
     Attributes:
@@ -52,13 +52,13 @@ class Card:
 _COUNTS = ("n_tasks", "n_workers", "n_labels", "n_classes")
 
 
-def _cards() -> dict[str, Card]:
+def _cards() -> dict[str, DatasetCard]:
     text = files(__package__).joinpath("catalogue.csv").read_text(encoding="utf-8")
     rows: list[dict[str, Any]] = list(csv.DictReader(text.splitlines()))
-    return {row["name"]: Card(**row | {key: int(row[key]) for key in _COUNTS}) for row in rows}
+    return {row["name"]: DatasetCard(**row | {key: int(row[key]) for key in _COUNTS}) for row in rows}
 
 
-CATALOGUE: dict[str, Card] = _cards()
+CATALOGUE: dict[str, DatasetCard] = _cards()
 
 # The sets of the figures in docs/, for comparable results.
 FIRST: tuple[str, ...] = (

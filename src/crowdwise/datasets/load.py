@@ -21,7 +21,7 @@ import polars as pl
 from ..core.errors import DataError, LedgerWarning, ParameterError
 from ..io.read import read, read_truth
 from ..kinds.classes.annotations import Annotations
-from .catalogue import CATALOGUE, FAMILIES, Card
+from .catalogue import CATALOGUE, FAMILIES, DatasetCard
 
 VARIABLE = "CROWDWISE_DATA"
 
@@ -69,7 +69,7 @@ def names() -> list[str]:
     return sorted(CATALOGUE)
 
 
-def card(name: str) -> Card:
+def card(name: str) -> DatasetCard:
     """Return the metadata of a set without reading it.
 
     >>> card("rte").n_workers

@@ -24,7 +24,7 @@ from ..stats.gold_calibration import GoldCalibration, shippable
 from .guarantee import sequential
 
 if TYPE_CHECKING:
-    from ..out_of_core.shipping import Choice
+    from ..out_of_core.shipping import ShippingRule
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -214,7 +214,7 @@ def _measured(result: Result, check: dict[str, Any], tasks: Mask, is_given: Mask
     return replace(statement, ships=ships, rule=ACCEPT, estimate=statement.n_ship)
 
 
-def in_parts(result: Result, error: float) -> tuple[Trust, Choice]:
+def in_parts(result: Result, error: float) -> tuple[Trust, ShippingRule]:
     """Return the statement of a partitioned result, counted part by part, and the rule that its labels are
     chosen by.
     """

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from ..core.errors import DataError
-from ..core.intake.columns import KNOWN_AS
+from ..core.intake.columns import KNOWN_AS, plain_name
 from ..core.intake.frames import to_polars
 from ..core.vocabulary import quote
 from ..core.votes import Votes
@@ -31,7 +31,7 @@ def attach_tables(votes: V, *, tasks: Any = None, workers: Any = None) -> V:
             votes = votes.about(**{f"{key}s": table})
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
-        n_matched, n_names = _known(votes, table, key), len(getattr(votes, f"{key}s"))
+        n_matched, n_names = _n_matched(votes, table, key), len(getattr(votes, f"{key}s"))
         if not n_matched:
             raise DataError(f"{where}: none of its {len(table):,} {key}s is among the votes; do the ids match?")
         if n_matched < n_names:
@@ -99,7 +99,7 @@ def _table(source: Any, key: str) -> tuple[str, pl.DataFrame]:
         return f"the table about {key}s", to_polars(source)
     table = open_table(source)
     frame = table.read(table.header)
-    candidates = [c for c in frame.columns if c.strip().lower().replace(" ", "_") in KNOWN_AS[key].split()]
+    candidates = [c for c in frame.columns if plain_name(c) in KNOWN_AS[key].split()]
     if key not in frame.columns:
         if len(candidates) != 1:
             how = f"could be {quote(candidates)}" if candidates else f"is not among {quote(frame.columns, 8)}"
@@ -111,7 +111,7 @@ def _table(source: Any, key: str) -> tuple[str, pl.DataFrame]:
     return table.where, frame.filter(has_key)
 
 
-def _known(votes: Votes[Any], table: pl.DataFrame, key: str) -> int:
+def _n_matched(votes: Votes[Any], table: pl.DataFrame, key: str) -> int:
     names = getattr(votes, f"{key}s")
     table_names = table[key] if table[key].dtype == names.dtype else table[key].cast(pl.String)
     return int(names.is_in(table_names.implode()).sum()) if table_names.dtype == names.dtype else len(table)

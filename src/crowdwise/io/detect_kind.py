@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import polars as pl
 
 from ..core import kind as kinds
-from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, plain_name
 from ..core.kind import Kind, KindHooks
 
 FALLBACK = "classes"
@@ -24,15 +24,15 @@ def detect_kind(
     """
     if kind_name is not None:
         kind = kinds.get(kind_name)
-        return kind, _with_more(_with(mapping, kind, header), kind, header), ()
+        return kind, _add_optional_columns(_add_answer_columns(mapping, kind, header), kind, header), ()
     for name in kinds.names():
-        if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
-            return kinds.get(name), _with_more(mapping, kinds.get(name), header), ()
-    labels = {c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()}
+        if name != FALLBACK and any(_has_role(kinds.get(name), role) for role in mapping):
+            return kinds.get(name), _add_optional_columns(mapping, kinds.get(name), header), ()
+    labels = {c for c in header if plain_name(c) in KNOWN_AS["label"].split()}
     if "label" not in mapping:
         best: tuple[Kind, Mapping[str, str]] | None = None
         for name in kinds.names():
-            columns = None if name == FALLBACK or name in excluded else _told_by(kinds.get(name), header)
+            columns = None if name == FALLBACK or name in excluded else columns_of_kind(kinds.get(name), header)
             if columns is None or (labels and not (labels & set(columns.values()) and len(columns) > 1)):
                 continue
             if best is None or len(columns) > len(best[1]):  # head, left, right is more specific than left, right
@@ -53,9 +53,8 @@ def kind_from_labels(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
     """Return the only kind that a table's labels can be, and a note; None if they are classes."""
     for name in kinds.names():
         kind = kinds.get(name)
-        why = kind.explain_detection(labels.unique()) if kind.from_labels and kind.explain_detection is not None else ""
-        if why:
-            return kind, (f"read as {kind.display_name} ({why}); --kind {FALLBACK} reads classes",)
+        if kind.from_labels and (why := _explanation(kind, labels.unique())):
+            return kind, _note(kind, why)
     return None, ()
 
 
@@ -72,10 +71,18 @@ def kind_from_lists(answers: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
         answers = pl.Series([json.dumps(value, ensure_ascii=False, default=str) for value in values], dtype=pl.String)
     for name in kinds.names() if is_list else ():
         kind = kinds.get(name)
-        why = kind.explain_detection(answers) if kind.explain_detection is not None and len(kind.columns) == 1 else ""
-        if why:
-            return kind, (f"read as {kind.display_name} ({why}); --kind {FALLBACK} reads classes",)
+        if len(kind.columns) == 1 and (why := _explanation(kind, answers)):
+            return kind, _note(kind, why)
     return None, ()
+
+
+def _explanation(kind: Kind, answers: pl.Series) -> str:
+    """Why the answers can hardly be of another kind; "" where they can."""
+    return "" if kind.explain_detection is None else kind.explain_detection(answers)
+
+
+def _note(kind: Kind, why: str) -> tuple[str, ...]:
+    return (f"read as {kind.display_name} ({why}); --kind {FALLBACK} reads classes",)
 
 
 def kind_from_answers(question: str | None, answers: pl.Series) -> tuple[str, tuple[str, ...]]:
@@ -89,16 +96,10 @@ def kind_from_answers(question: str | None, answers: pl.Series) -> tuple[str, tu
             continue
         names = [] if question is None else [question, question.removesuffix("s")]  # a list of `ratings`
         # A name indicates numbers; for answers in text the values decide.
-        matches_name = bool(kind.dtypes) and _told_by(kind, names) is not None and kind.accepts(answers)
-        why = (
-            f"detected by the name {question!r}"
-            if matches_name
-            else kind.explain_detection(answers)
-            if kind.explain_detection is not None
-            else ""
-        )
-        if why:
-            return name, (f"read as {kind.display_name} ({why}); --kind {FALLBACK} reads classes",)
+        if kind.dtypes and columns_of_kind(kind, names) is not None and kind.accepts(answers):
+            return name, _note(kind, f"detected by the name {question!r}")
+        if why := _explanation(kind, answers):
+            return name, _note(kind, why)
     return FALLBACK, ()
 
 
@@ -116,23 +117,23 @@ def kind_of_header(header: Sequence[str]) -> Kind | None:
 def may_be_classes(header: Sequence[str]) -> bool:
     """Whether a column has a name that labels may have."""
     names = {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split()}
-    return any(column.strip().lower().replace(" ", "_") in names for column in header)
+    return any(plain_name(column) in names for column in header)
 
 
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
     """Return the roles of a vote of this kind: task, worker and those of its answer."""
-    named = tuple(role for role in mapping if _of(kind, role))
+    named = tuple(role for role in mapping if _has_role(kind, role))
     return ("task", "worker", *(named or kind.columns))
 
 
-def accepts_columns(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
+def accepts_columns(kind: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
     """Whether the values in the answer columns can be of this kind."""
     answer_columns = {
-        role: frame[column] for role, column in chosen.items() if role in record.roles or role.startswith("value_")
+        role: frame[column] for role, column in chosen.items() if role in kind.roles or role.startswith("value_")
     }
-    if record.accepts_table is not None and not record.accepts_table(answer_columns):
+    if kind.accepts_table is not None and not kind.accepts_table(answer_columns):
         return False
-    return record.accepts is None or all(record.accepts(column) for column in answer_columns.values())
+    return kind.accepts is None or all(kind.accepts(column) for column in answer_columns.values())
 
 
 def answer_of(roles: Sequence[str]) -> list[str]:
@@ -145,33 +146,46 @@ def answer_roles() -> tuple[str, ...]:
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
 
 
-def _with_more(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
+def _add_optional_columns(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
     """Add optional columns of an answer that the header has under their own names."""
     more = {role: role for role in kind.more_roles if role in header and role not in mapping.values()}
-    return {**more, **mapping} if any(_of(kind, role) for role in mapping) else dict(mapping)
+    return {**more, **mapping} if any(_has_role(kind, role) for role in mapping) else dict(mapping)
 
 
-def _of(kind: Kind, role: str) -> bool:
-    return any(
-        role == kind_role or (kind_role.endswith("*") and role.startswith(kind_role[:-1])) for kind_role in kind.roles
-    )
+def _has_role(kind: Kind, role: str) -> bool:
+    return _is_among(role, kind.roles)
 
 
-def _told_by(kind: Kind, header: Sequence[str]) -> Mapping[str, str] | None:
-    return None if kind.detect_columns is None else kind.detect_columns(header)
+def columns_of_kind(kind: Kind, header: Sequence[str]) -> Mapping[str, str] | None:
+    """Return the columns of a header that hold an answer of this kind, or None.
+
+    An answer of one column is looked for only where the header has one of the column's names.
+    """
+    if kind.detect_columns is None:
+        return None
+    if len(kind.columns) == 1:
+        names = {*next(iter(kind.columns.values())).split(), *kind.more_roles}
+        if not any(_is_among(plain_name(column), names) for column in header):
+            return None
+    return kind.detect_columns(header)
 
 
-def _with(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
+def _is_among(name: str, patterns: Collection[str]) -> bool:
+    """Whether a name is one of these, of which `value_*` stands for all that begin with `value_`."""
+    return name in patterns or any(pattern.endswith("*") and name.startswith(pattern[:-1]) for pattern in patterns)
+
+
+def _add_answer_columns(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
     """Add the columns of a requested kind, found by its known names or as `label`."""
-    if any(_of(kind, role) for role in mapping):
+    if any(_has_role(kind, role) for role in mapping):
         return dict(mapping)
     if kind.name == FALLBACK:
         return dict(mapping)
     if "label" in mapping and len(kind.columns) == 1:
         others = {role: column for role, column in mapping.items() if role != "label"}
         return {next(iter(kind.columns)): mapping["label"], **others}
-    columns = _told_by(kind, header)
+    columns = columns_of_kind(kind, header)
     if columns is None and len(kind.columns) == 1:
-        names = [c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()]
+        names = [c for c in header if plain_name(c) in KNOWN_AS["label"].split()]
         columns = {next(iter(kind.columns)): names[0]} if len(names) == 1 else {}
     return {**(columns or {}), **mapping}

@@ -13,7 +13,7 @@ import polars as pl
 from ..core.errors import DataError, MissingDependencyError
 from ..core.faults import first_line
 from .archives import member_names, members
-from .sources import Source, Table, starts_with
+from .sources import FileTable, Source, starts_with
 
 # A sheet becomes a full rectangle in memory, from its first cell to its last: about 32 bytes per cell.
 MOST_CELLS = 20_000_000
@@ -22,7 +22,7 @@ _SHEETS = "xl/worksheets/"
 HOW = "or save the sheet as CSV UTF-8 in Excel (File, Save As) and name that file"
 
 
-def open_excel(source: Source, where: str) -> Table:
+def open_excel(source: Source, where: str) -> FileTable:
     """Open the first sheet of a workbook, whose first row names the columns."""
     try:
         import fastexcel
@@ -47,7 +47,7 @@ def open_excel(source: Source, where: str) -> Table:
     def read(columns: Sequence[str]) -> pl.DataFrame:
         return frame.select(columns)
 
-    return Table(where, "excel", frame.columns, read, notes)
+    return FileTable(where, "excel", frame.columns, read, notes)
 
 
 def _unnamed(frame: pl.DataFrame, name: str) -> bool:

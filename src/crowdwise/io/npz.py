@@ -99,7 +99,7 @@ def _header(file: IO[bytes], size: int, packed: int, name: str) -> Header:
     read = np.lib.format.read_array_header_1_0 if width == 2 else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(text)
     if dtype.hasobject or dtype.kind not in "biufU" or any(side < 0 for side in shape):
-        raise ValueError(f"{name} holds {dtype} values of shape {shape}: no array of numbers")
+        raise ValueError(f"{name} holds {dtype} values of shape {shape}, which are not numbers")
     header = Header(tuple(map(int, shape)), dtype, packed)
     if header.size != size - 8 - width - n:
         raise ValueError(f"{name} has {size:,} bytes, which shape {_short(header.shape)} does not fit")

@@ -11,7 +11,7 @@ import polars as pl
 from ..core.errors import DataError
 from ..core.faults import FAULTS, first_line
 from ..core.vocabulary import quote
-from .sources import FREE, MOST_TIMES, Source, Table
+from .sources import FREE, MOST_TIMES, FileTable, Source
 
 # Rows that are always allowed, and the maximum per byte beyond them: distinct rows do not compress that well.
 _FREE, _MOST = 1_000_000, 100
@@ -53,7 +53,7 @@ def refuse_bomb(lazy: pl.LazyFrame, source: Source, where: str) -> None:
         raise DataError(f"{where} has {size:,} bytes and claims {rows:,} rows; this is not a table and is not opened")
 
 
-def open_parquet(source: Source, where: str) -> Table:
+def open_parquet(source: Source, where: str) -> FileTable:
     """Open a Parquet file; its schema is read at once, columns on demand."""
 
     def scan() -> pl.LazyFrame:
@@ -73,4 +73,4 @@ def open_parquet(source: Source, where: str) -> Table:
         except FAULTS as error:
             raise DataError(f"{where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
 
-    return Table(where, "parquet", schema.names(), read, schema=schema)
+    return FileTable(where, "parquet", schema.names(), read, schema=schema)

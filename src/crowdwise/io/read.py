@@ -11,19 +11,17 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
-from ..core.intake.column import UnknownClasses, asking, reads_like_missing
-from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION
+from ..core.intake.column import UnknownClasses, missing_value_hint, reads_like_missing
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION, plain_name
 from ..core.intake.repeats import Duplicates
 from ..core.kind import KindHooks
 from ..core.options import Multiple, ReadOptions, Rejected
-from ..core.vocabulary import as_series, quote
-from .detect_kind import kind_of_header
+from ..core.vocabulary import as_series
+from .detect_kind import columns_of_kind, kind_of_header
 from .formats.detect import detect
-from .reading import FORMATS, Reading, choose_columns, read_all
-from .sources import Table, open_source
+from .reading import choose_columns, one_label_per_task, read_all
+from .sources import FileTable, open_source
 from .tables import format_of, table_of
-
-__all__ = ["FORMATS", "Reading", "read", "read_all", "read_truth"]
 
 
 def read(
@@ -102,16 +100,11 @@ def read(
     return read_all(path, options).annotations
 
 
-def _of_a_kind(table: Table) -> pl.DataFrame | None:
+def _of_a_kind(table: FileTable) -> pl.DataFrame | None:
     """Read a truth whose columns belong to one kind of answers; None if there are none."""
     for name in kinds.names():
         kind = kinds.get(name)
-        columns = (
-            kind.detect_columns(table.header)
-            if kind.hooks.supports(KindHooks.truth_table) and kind.detect_columns is not None
-            else None
-        )
-        if columns is not None:
+        if kind.hooks.supports(KindHooks.truth_table) and columns_of_kind(kind, table.header) is not None:
             truth: pl.DataFrame | None = kind.hooks.truth_table(table.read(table.header))
             if truth is not None:
                 return truth
@@ -123,34 +116,36 @@ def read_number_truth(path: str | Path, *, missing: Sequence[str] = ()) -> pl.Da
     source, where = open_source(path)
     if detect(source, where, str(path))[0] is not None:
         return read_truth(path, missing=missing)
-    table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    table = table_of(source, where, format_of(path))
     parts = [name for name in table.header if name.startswith("value_")]
     if not parts:
         return read_truth(path, missing=missing)
     chosen, _ = choose_columns(table, None, ("task",), TRUTH_OPTION)
     frame = table.read([chosen["task"], *parts]).rename({chosen["task"]: "task"})
     frame = frame.select(as_series(frame[name], name).cast(pl.String).str.strip_chars() for name in frame.columns)
+    return _complete_rows(frame, missing, table.where, "all its numbers", "a number")
+
+
+def _complete_rows(frame: pl.DataFrame, missing: Sequence[str], where: str, all_of: str, one_of: str) -> pl.DataFrame:
+    """Return the rows without missing values; others are left out with a warning."""
     missing_values = ["", *(str(value).strip() for value in missing)]
-    complete = frame.filter(pl.all_horizontal((~pl.all().is_in(missing_values)).fill_null(False)))
+    complete = frame.filter(pl.all_horizontal((~pl.all().str.strip_chars().is_in(missing_values)).fill_null(False)))
     if not len(complete):
-        raise DataError(f"{table.where} has no rows with a task and all its numbers; is it the right file?")
+        raise DataError(f"{where} has no rows with a task and {all_of}; is it the right file?")
     if len(complete) < len(frame):
-        warnings.warn(
-            f"{table.where}: {len(frame) - len(complete)} rows without a task or a number are left out",
-            LedgerWarning,
-            stacklevel=2,
-        )
+        message = f"{where}: {len(frame) - len(complete)} rows without a task or {one_of} are left out"
+        warnings.warn(message, LedgerWarning, stacklevel=3)
     return complete
 
 
 def _only_column(header: Sequence[str]) -> dict[str, str] | None:
     """Return the answer column of a kind with a single column (a transcript), if no column is named like a label."""
-    plain = {name.strip().lower().replace(" ", "_") for name in header}
+    plain = {plain_name(name) for name in header}
     if plain & {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split(), *TRUTH_KNOWN_AS.split()}:
         return None
     for name in kinds.names():
         kind = kinds.get(name)
-        columns = kind.detect_columns(header) if kind.detect_columns is not None and len(kind.columns) == 1 else None
+        columns = columns_of_kind(kind, header) if len(kind.columns) == 1 else None
         if columns is not None and len(columns) == 1:
             return {"label": next(iter(columns.values()))}
     return None
@@ -187,7 +182,7 @@ def read_truth(
         if reading.gold is None:
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
-    table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    table = table_of(source, where, format_of(path))
     kind_of_answers = None if columns else kind_of_header(table.header)
     if kind_of_answers is not None and len(kind_of_answers.columns) == 1:
         columns = {"label": next(iter(kind_of_answers.columns))}
@@ -201,25 +196,9 @@ def read_truth(
             frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
     except DataError as error:
         raise DataError(f"{table.where}: {error}".replace(f"{table.where}: {table.where}", table.where)) from None
-    missing_values = ["", *(str(value).strip() for value in missing)]
-    complete = frame.filter(
-        pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(missing_values)).fill_null(False))
-    )
-    if not len(complete):
-        raise DataError(f"{table.where} has no rows with a task and a label; is it the right file?")
+    complete = _complete_rows(frame.select(TRUTH), missing, table.where, "a label", "a label")
     for label in complete["label"].filter(reads_like_missing(complete["label"])).unique(maintain_order=True):
-        warnings.warn(f"{table.where}: the true label {label!r} {asking(label)}", LedgerWarning, stacklevel=2)
-    if len(complete) < len(frame):
         warnings.warn(
-            f"{table.where}: {len(frame) - len(complete)} rows without a task or a label are left out",
-            LedgerWarning,
-            stacklevel=2,
+            f"{table.where}: the true label {label!r} {missing_value_hint(label)}", LedgerWarning, stacklevel=2
         )
-    complete = complete.unique(maintain_order=True)
-    contradicted = complete.filter(pl.col("task").is_duplicated())["task"].unique(maintain_order=True)
-    if len(contradicted):
-        raise DataError(
-            f"{table.where}: {len(contradicted)} tasks have two different true labels: "
-            f"{quote(contradicted)}; keep one of them"
-        )
-    return complete
+    return one_label_per_task(complete, f"{table.where}: ", "true")

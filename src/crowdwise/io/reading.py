@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -15,22 +15,21 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
+from ..core.intake.coding import encode
 from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.kind import Kind
+from ..core.ledger import Ledger
 from ..core.options import ReadOptions
 from ..core.vocabulary import quote
-from .about import attach_links, attach_tables, facts
-from .build_votes import attach_file_tables, build_votes
+from .about import attach_links, attach_tables, facts, facts_of_items
 from .detect_kind import FALLBACK, accepts_columns, answer_of, detect_kind, kind_from_values, may_be_classes, roles
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import TASK_COLUMNS, Control, ParsedFile, TaskItem
 from .formats.detect import PLAIN, detect
 from .numerals import respell, with_points
-from .snorkel import read_snorkel
-from .sources import Source, Table, open_source, printable
+from .sources import FileTable, Source, open_source, printable
 from .tables import format_of, table_of
-from .wide import read_wide
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "excel", "wide", "snorkel")
 FORMATS = (*TABLES, *EXPORTS)
@@ -94,24 +93,81 @@ def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: A
     if options.format is not None and options.format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
     if options.format == "snorkel" or (options.format is None and str(path).endswith(".npy")):
+        from .snorkel import read_snorkel
+
         votes = read_snorkel(path, options.columns, options.classes)
         return Reading(_attach(votes, options, links=False), "snorkel", "the file's name ends in .npy")
-    where, name, why, chosen, content = _find(path, options)
+    where, name, why, chosen, content = _parse_file(path, options)
     kind = kinds.get(options.expected_kind or content.kind)
     _take_as(content, kind, where)
     if options.offered is not None:
         _add_offered(content, kind, options.offered)
     coder = _coder(kind, options, name, content)
-    policy = "keep" if content.repeats_allowed and options.duplicates == "error" else options.duplicates
-    votes = build_votes(kind, coder, content, (where, name), policy, options.missing)
-    votes = _attach(attach_file_tables(votes, content, where, options.columns), options)
+    votes = _build_votes(kind, coder, content, where, name, options)
+    votes = _attach(_attach_file_tables(votes, content, where, options.columns), options)
     return Reading(
         votes, name, why, content.question, chosen, content.gold, content.workers, content.items, content.control
     )
 
 
+def _build_votes(
+    kind: Kind,
+    coder: Callable[[dict[str, Any]], Coder],
+    content: ParsedFile,
+    where: str,
+    format: str,
+    options: ReadOptions,
+) -> Any:
+    """Encode the content of a file as votes; the ledger includes rows that the format dropped."""
+    try:
+        coded = encode(
+            content.columns,
+            coder,
+            tasks=content.tasks,
+            workers=content.all_workers,
+            duplicates="keep" if content.repeats_allowed and options.duplicates == "error" else options.duplicates,
+            notes=content.notes,
+            missing=options.missing if format != "wide" else (),
+        )
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    ledger = _with_dropped(coded.ledger, content.dropped)
+    _refuse_empty(ledger, where, format)
+    return kind.votes._of(replace(coded, ledger=ledger))
+
+
+def _attach_file_tables(votes: Any, content: ParsedFile, where: str, columns: Mapping[str, str]) -> Any:
+    """Attach the tables about workers and tasks that the file itself holds."""
+    if content.items is not None:
+        of_tasks = {role: column for role, column in columns.items() if role in TASK_COLUMNS}
+        named_facts = facts_of_items(content.items(), of_tasks, where)
+        content.about_tasks = content.about_tasks if named_facts is None else named_facts
+    if content.workers is not None and content.workers.width > 1:
+        votes = votes.about(workers=content.workers)
+    return votes if content.about_tasks is None else votes.about(tasks=content.about_tasks)
+
+
+def _with_dropped(ledger: Ledger, dropped: Mapping[str, int]) -> Ledger:
+    reasons = {r: dropped.get(r, 0) + ledger.dropped.get(r, 0) for r in dict.fromkeys([*dropped, *ledger.dropped])}
+    return Ledger(ledger.rows_in + sum(dropped.values()), ledger.rows_used, reasons, ledger.notes)
+
+
+def _refuse_empty(ledger: Ledger, where: str, format: str) -> None:
+    if ledger.rows_used:
+        return
+    if ledger.rows_in:
+        why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
+        hint = "are these the right columns?" if format not in EXPORTS else "is it the right file?"
+        raise DataError(f"{where}: none of its {ledger.rows_in:,} rows can be used ({why}); {hint}")
+    raise DataError(
+        f"{where} has a header but no rows with labels; is it the right file?"
+        if format not in EXPORTS
+        else f"{where} has no annotations; is it the right file?"
+    )
+
+
 def _attach(votes: Any, options: ReadOptions, *, links: bool = True) -> Any:
-    """The votes with the tables that the caller named."""
+    """Attach the tables that the caller named."""
     votes = attach_tables(votes, tasks=options.about_tasks, workers=options.about_workers)
     return attach_links(votes, options.links) if links else votes
 
@@ -136,7 +192,7 @@ def _add_offered(content: ParsedFile, kind: Kind, offered: Any) -> None:
 
 
 def _coder(kind: Kind, options: ReadOptions, format: str, content: ParsedFile) -> Callable[[dict[str, Any]], Coder]:
-    """The kind's coder with the options that concern its answers; options that it does not take are refused."""
+    """Return the kind's coder with the options for its answers; options that it does not take are refused."""
     unknown = None if options.unknown_classes == "error" else options.unknown_classes
     named = {"classes": options.classes, "order": options.order, "unknown_classes": unknown}
     named = {name: value for name, value in named.items() if value is not None}
@@ -150,10 +206,12 @@ def _coder(kind: Kind, options: ReadOptions, format: str, content: ParsedFile) -
     return partial(kind.coder, **named, **{name: value for name, value in more.items() if name in parameters})
 
 
-def _find(path: str | Path, options: ReadOptions) -> tuple[str, str, str, Mapping[str, str], ParsedFile]:
-    """(name for messages, format, why this format, columns, content)."""
+def _parse_file(path: str | Path, options: ReadOptions) -> tuple[str, str, str, Mapping[str, str], ParsedFile]:
+    """Return (name for messages, format, why this format, columns, content)."""
     format = options.format
     if format == "wide":
+        from .wide import read_wide
+
         where, content = read_wide(path, options.columns, options.missing)
         return where, "wide", "as asked", {}, content
     folder = str(path) != "-" and os.path.isdir(path)
@@ -163,13 +221,13 @@ def _find(path: str | Path, options: ReadOptions) -> tuple[str, str, str, Mappin
         return where, name, why, options.columns, get(name).read(source, where, options)
     if folder:
         open_source(path)  # raises: the path is a folder
-    return _read_long(source, where, name or ("csv" if str(path) == "-" else format_of(Path(path))), why, options)
+    return _read_long(source, where, name or format_of(path), why, options)
 
 
 def _read_long(
     source: Source, where: str, format: str, why: str, options: ReadOptions
 ) -> tuple[str, str, str, Mapping[str, str], ParsedFile]:
-    """A table with one row per vote."""
+    """Read a table with one row per vote; return the same as `_parse_file`."""
     table = table_of(source, where, format)
     mapping = dict(options.columns)
     if options.question is not None:
@@ -209,7 +267,7 @@ def _read_long(
     return where, format, why, chosen, content
 
 
-def _read(table: Table, chosen: Mapping[str, str], required: Sequence[str]) -> pl.DataFrame:
+def _read(table: FileTable, chosen: Mapping[str, str], required: Sequence[str]) -> pl.DataFrame:
     """Read the chosen columns; those of the answer may hold lists."""
     columns, answer_columns = list(chosen.values()), [chosen[role] for role in answer_of(required)]
     return table.read(columns) if table.with_lists is None else table.with_lists(columns, answer_columns)
@@ -223,7 +281,7 @@ def _fill_columns(content: ParsedFile, kind: Kind) -> None:
 
 
 def columns_of(
-    table: Table, mapping: Mapping[str, str], kind_name: str | None, excluded: Sequence[str] = ()
+    table: FileTable, mapping: Mapping[str, str], kind_name: str | None, excluded: Sequence[str] = ()
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """Return the kind of the answers, the roles of its columns, the column of each role, and notes."""
     kind, named, notes = detect_kind(table.header, mapping, kind_name, excluded)
@@ -239,7 +297,7 @@ def columns_of(
 
 
 def choose_columns(
-    table: Table, columns: Mapping[str, str] | None, required: tuple[str, ...], option: str = "--columns"
+    table: FileTable, columns: Mapping[str, str] | None, required: tuple[str, ...], option: str = "--columns"
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Like `choose`, but look for names in the whole file where those at its beginning do not suffice."""
     try:
@@ -254,13 +312,17 @@ def _gold(frame: pl.DataFrame, chosen: Mapping[str, str], where: str) -> pl.Data
     pairs = frame.select(
         pl.col(chosen["task"]).cast(pl.String).alias("task"), pl.col(chosen["gold"]).cast(pl.String).alias("label")
     )
-    gold = pairs.filter(pl.all_horizontal((pl.all().str.strip_chars() != "").fill_null(False))).unique(
-        maintain_order=True
-    )
-    contradicted = gold.filter(gold["task"].is_duplicated())["task"].unique(maintain_order=True)
+    gold = pairs.filter(pl.all_horizontal((pl.all().str.strip_chars() != "").fill_null(False)))
+    return one_label_per_task(gold, f"{where}: ", "gold")
+
+
+def one_label_per_task(labels: pl.DataFrame, prefix: str, what: str) -> pl.DataFrame:
+    """Return the distinct rows (task, label); raise if a task has two different labels."""
+    labels = labels.unique(maintain_order=True)
+    contradicted = labels.filter(pl.col("task").is_duplicated())["task"].unique(maintain_order=True)
     if len(contradicted):
         raise DataError(
-            f"{where}: {len(contradicted)} tasks have two different gold labels: "
+            f"{prefix}{len(contradicted)} tasks have two different {what} labels: "
             f"{quote(contradicted)}; keep one of them"
         )
-    return gold
+    return labels

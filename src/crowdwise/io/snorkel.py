@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core import kind as kinds
 from ..core.errors import DataError, ParameterError
 from ..core.faults import first_line
-from ..kinds.classes.annotations import Annotations
 from .npz import FAULTS, read_npy
 from .sources import open_source, starts_with
 
 
-def read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: Any) -> Annotations:
+def read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: Any) -> Any:
     """Read a matrix of integers, tasks × labelling functions, with -1 for abstentions."""
     source, where = open_source(path)
     if columns:
@@ -29,7 +29,8 @@ def read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: A
             f"{where} is not a .npy file of integers ({first_line(error)}); write it with numpy.save"
         ) from None
     try:
-        votes = Annotations.from_snorkel(np.ascontiguousarray(matrix))
+        annotations: Any = kinds.get("classes").votes
+        votes = annotations.from_snorkel(np.ascontiguousarray(matrix))
         if not len(votes):
             raise DataError("every cell is -1, an abstention; there are no labels")
         return votes if classes is None else votes.with_classes(classes)

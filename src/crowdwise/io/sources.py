@@ -53,7 +53,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Table:
+class FileTable:
     """An opened table.
 
     Attributes:

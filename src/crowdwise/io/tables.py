@@ -9,12 +9,8 @@ from pathlib import Path
 
 from ..core.errors import DataError
 from .csv.file import open_csv
-from .excel import open_excel
-from .json.lines import open_jsonl
 from .parquet import open_parquet
-from .sources import Source, Table, open_source, printable
-
-__all__ = ["FORMATS", "Table", "format_of", "open_table", "table_of"]
+from .sources import FileTable, Source, open_source, printable
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
            ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}  # fmt: skip
@@ -25,25 +21,32 @@ _OTHERS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", 
 COMPRESSED = (".gz", ".zst")
 
 
-def open_table(path: str | Path, format: str | None = None) -> Table:
+def open_table(path: str | Path, format: str | None = None) -> FileTable:
     """Open a file (`-` is CSV on standard input) without reading all of it."""
     source, where = open_source(path)
-    return table_of(source, where, format or ("csv" if str(path) == "-" else format_of(Path(path))))
+    return table_of(source, where, format or format_of(path))
 
 
-def table_of(source: Source, where: str, kind: str) -> Table:
+def table_of(source: Source, where: str, kind: str) -> FileTable:
     """`open_table` for an open source."""
     if kind == "parquet":
         return open_parquet(source, where)
     if kind == "jsonl":
+        from .json.lines import open_jsonl
+
         return open_jsonl(source, where)
     if kind == "excel":
+        from .excel import open_excel
+
         return open_excel(source, where)
     return open_csv(source, where, kind)
 
 
-def format_of(path: Path) -> str:
-    """Return the format that the file name implies."""
+def format_of(path: str | Path) -> str:
+    """Return the format that the file name implies; standard input (`-`) is CSV."""
+    if str(path) == "-":
+        return "csv"
+    path = Path(path)
     suffixes = [s.lower() for s in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()

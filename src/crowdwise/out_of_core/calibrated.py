@@ -1,8 +1,8 @@
-"""Confidence calibrated on gold, of tasks in parts: what kinds/classes/methods/calibrated.py does in memory.
+"""Calibration of confidence on gold over parts: what kinds/classes/methods/calibrated.py does in memory.
 
-The method is fitted once more without gold. Of each task its confidence and its label are kept on disk (12 bytes, 20
-where a second model orders the tasks), and everything else that calibration needs is a sum over parts. The correction
-is applied to each part when it is asked for.
+The method is fitted once more without gold. The confidence and the label of each task are stored on disk (12 bytes, 20
+where a second model orders the tasks); everything else that calibration needs is a sum over parts. The correction is
+applied to each part when the part is estimated.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ def calibrated_in_parts(
     *,
     prior: Any = None,
     callback: Callback | None = None,
-    seen: PartsSurvey,
+    survey: PartsSurvey,
 ) -> PartsFit:
-    """`fit`, of a method and a source that knows the gold, with calibrated confidence; labels stay as they are.
+    """Return `fit` with calibrated confidence and the same labels; `source` holds the gold.
 
-    What is kept of the tasks goes into `folder`, which whoever works on the parts must be able to read and write.
-    `extra["gold_check"]` holds what was learnt, or the reason why nothing was; parts have `extra["blind_..."]`.
+    The columns of the tasks are written to `folder`, which all workers of the executor must be able to read and write.
+    `extra["gold_check"]` holds the calibration, or the reason why there is none; parts have `extra["blind_..."]`.
     """
     n = fit.driver.sum(_n_checked, plus)
     if n < FEWEST:
         return _noted(fit, too_few(n))
-    blind_source, blind_survey = WithoutGold(source), replace(seen, has_gold=False)
+    blind_source, blind_survey = WithoutGold(source), replace(survey, has_gold=False)
     model = second_model(method.name, method.params())
-    with warnings.catch_warnings():  # what is to be reported about these votes was reported by the first fit
+    with warnings.catch_warnings():  # the first fit reported them already
         warnings.simplefilter("ignore", CrowdwiseWarning)
         blind = fit_parts(method, blind_source, executor, prior=prior, callback=callback, surveyed=blind_survey)
         second = (
@@ -92,7 +92,7 @@ def _noted(fit: PartsFit, note: dict[str, Any]) -> PartsFit:
 
 
 def _gold(part: SourcePart) -> GoldLabels:
-    """What is known of a part's tasks."""
+    """Return the gold of a part."""
     k = part.votes.n_classes
     gold = np.full(part.votes.n_tasks, k, dtype=np.int32) if part.gold is None else part.gold
     return GoldLabels(gold, k)
@@ -104,7 +104,7 @@ def _n_checked(part: SourcePart) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _BlindColumns:
-    """Keeps what the fits without gold say of each task of a part, and gives the sums."""
+    """Writes the columns of a part from the fits without gold, and returns the sums that calibration needs."""
 
     folder: str
     blind: Predictor
@@ -116,7 +116,7 @@ class _BlindColumns:
         label, n_labels = blind.estimate.labels, blind.labels_per_task
         sums = sums_of(blind.estimate.posterior, n_labels, _gold(part))
         columns: dict[str, Any] = {"confidence": blind.estimate.confidence, "label": label, "labelled": n_labels > 0}
-        columns["right"] = sums.right  # of the checked tasks alone
+        columns["right"] = sums.right  # of the gold tasks only
         if self.second is not None:
             columns["second"] = self.second(plain).estimate.posterior[np.arange(len(label)), label]
         path = _path(self.folder, part.number)
@@ -129,7 +129,7 @@ class _BlindColumns:
 
 @dataclass(frozen=True, eq=False)
 class _CalibratedPredictor:
-    """Judges a part with calibrated confidence; its `extra` has what the fit without gold says of each task."""
+    """Estimates a part with calibrated confidence; its `extra` holds the columns of the fit without gold."""
 
     predictor: Predictor
     folder: str
@@ -165,7 +165,7 @@ class _CalibratedPredictor:
 
 @dataclass(frozen=True, eq=False)
 class _ClaimedConfidence:
-    """The sum of the confidence of a part's tasks without gold."""
+    """Returns the sum of the confidence of a part's tasks without gold."""
 
     predictor: Predictor
 
@@ -179,7 +179,7 @@ def _path(folder: str | Path, number: int) -> Path:
 
 
 def _column(folder: Path, n_parts: int, name: str) -> Iterator[F8]:
-    """A number of every task that has labels, part by part."""
+    """Yield a column of the tasks that have labels, part by part."""
     for number in range(n_parts):
         with np.load(_path(folder, number)) as arrays:
             yield arrays[name][arrays["labelled"]]

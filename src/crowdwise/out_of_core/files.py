@@ -1,7 +1,7 @@
-"""Which files are meant: paths, patterns, folders, lists of them, and addresses of object stores.
+"""Expand paths, patterns, folders, lists of them, and addresses of object stores to files.
 
-Objects are listed and read by polars, which takes credentials from the environment; of an object nothing but its name
-and its number of rows is known without reading it, so these are what a change is told by.
+Objects are listed and read by polars, which takes credentials from the environment. Only the name and the number of
+rows of an object are known without reading it, so a change is detected by these.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..core.vocabulary import quote
 from ..io.sources import printable
 from ..io.tables import COMPRESSED, FORMATS, format_of
 
-# What polars' object store understands.
+# Schemes of the addresses that polars reads.
 REMOTE = ("s3://", "s3a://", "gs://", "gcs://", "az://", "azure://", "abfs://", "abfss://", "adl://", "hf://")
 TABLES = ("csv", "tsv", "jsonl", "parquet")
 _PATH = "__file"
@@ -31,7 +31,7 @@ _PATH = "__file"
 
 @dataclass(frozen=True)
 class File:
-    """A file of votes, and what tells whether it is still the same; of an object `size` is its number of rows."""
+    """A file of votes, with its size and time of change; the size of an object is its number of rows."""
 
     name: str
     format: str
@@ -40,23 +40,22 @@ class File:
 
     @property
     def remote(self) -> bool:
-        """Whether it is an object in a store."""
+        """Whether this is an object in a store."""
         return self.name.startswith(REMOTE)
 
     @property
     def where(self) -> str:
-        """What to call it in messages."""
+        """The name for messages."""
         return printable(self.name if self.remote else Path(self.name).name)
 
     def check(self) -> None:
-        """Raise where it is not what it was when it was listed."""
-        now = look(self.name, self.format)
-        if now != self:
+        """Raise if the file has changed since it was listed."""
+        if look(self.name, self.format) != self:
             raise DataError(f"{self.where} has changed since it was listed; run it again when nobody writes to it")
 
 
 def is_many(votes: str | Path | Sequence[Any]) -> bool:
-    """Whether these are several files, or objects in a store, and not one file that is opened as it is."""
+    """Whether these are several files, or objects in a store."""
     if not isinstance(votes, str | Path):
         return True
     text = str(votes)
@@ -66,12 +65,12 @@ def is_many(votes: str | Path | Sequence[Any]) -> bool:
 
 
 def is_table(path: Path) -> bool:
-    """Whether this is one file of a format that can be read in parts."""
+    """Whether this is a file of a format that can be read in parts."""
     return os.path.isfile(path) and _is_table(path.name)
 
 
 def expand(votes: str | Path | Sequence[Any], format: str | None = None) -> list[File]:
-    """All files that are meant, in the order of their names; those of a list in its own order."""
+    """Return all files, sorted by name; those of a list in its order."""
     if not isinstance(votes, str | Path):
         files = [file for path in votes for file in expand(path, format)]
     elif str(votes).startswith(REMOTE):
@@ -87,7 +86,7 @@ def expand(votes: str | Path | Sequence[Any], format: str | None = None) -> list
 
 
 def look(name: str, format: str | None) -> File:
-    """A file as it is now."""
+    """Return the current state of a file."""
     if name.startswith(REMOTE):
         return _objects(name, format)[0]
     try:
@@ -102,7 +101,7 @@ def _why(error: OSError) -> str:
 
 
 def _format(name: str) -> str:
-    format = format_of(Path(name))
+    format = format_of(name)
     if format not in TABLES:
         raise DataError(f"{printable(Path(name).name)}: votes in parts are read from {', '.join(TABLES)}, not {format}")
     return format
@@ -123,7 +122,7 @@ def _local(pattern: str) -> list[str]:
 
 
 def _is_table(name: str) -> bool:
-    """Whether a file's name is that of a table."""
+    """Whether a file name is that of a table."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -137,14 +136,14 @@ def _objects(address: str, format: str | None) -> list[File]:
         return _counted(address, kind)
     except FAULTS as error:
         culprit = printable(address)
-        if kind == "parquet" and "*" in address:  # which of them? Now it is worth fetching them
+        if kind == "parquet" and "*" in address:  # fetch the objects to name the damaged one
             with suppress(*FAULTS):
                 culprit = next((file.where for file in _counted(address, "lines") if not _opens(file.name)), culprit)
         raise DataError(f"{culprit} cannot be read ({first_line(error)})") from None
 
 
 def _counted(address: str, kind: str) -> list[File]:
-    """The objects that an address finds, with their numbers of rows (of text: lines)."""
+    """Return the objects of an address, with their numbers of rows (lines for text)."""
     scan = pl.scan_parquet if kind == "parquet" else pl.scan_lines
     rows = scan(address, include_file_paths=_PATH).group_by(_PATH).len("n").sort(_PATH).collect()
     return [File(name, kind, int(n)) for name, n in rows.iter_rows()]

@@ -1,4 +1,4 @@
-"""From files to a run folder, in parts: plan, fit, write. What the command line does, for Python."""
+"""Fit votes in files part by part: plan, fit, write the run folder."""
 
 from __future__ import annotations
 
@@ -31,19 +31,24 @@ from .gather import gold_by_part
 from .memory import check_cost
 from .options import PartitionOptions
 from .output import NAMES, Finish, save, without_tasks
-from .plan import Plan
+from .plan import PartitionPlan
 from .planning import Progress, plan
 
-# Where the work folder keeps what a fit without gold says of each task.
+# Folder, in the work folder, of the columns from the fit without gold.
 BLIND = "blind"
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class ProgressCallbacks:
-    """Whom to tell what: sentences, how far planning and writing have come, and how the fit goes."""
+    """Callbacks for progress.
 
-    say: Say = lambda _: None
+    Args:
+        say: Called with sentences for the user.
+        progress: Called with (done, total, activity) while parts are planned and written.
+        callback: Called with (iteration, objective) after each pass.
+    """
+
+    say: Callable[[str], None] = lambda _: None
     progress: Progress = lambda *_: None
     callback: Callback | None = None
 
@@ -70,22 +75,22 @@ def fit_files(
     Args:
         votes: A path, a pattern, a folder, a list of these, or an address of an object store (s3://, gs://, az://,
             hf://).
-        method: Name of a method, a method, or None for the default; it must work in parts ("shard" on its card).
-        output: Run folder to write.
-        gold: Known labels of some tasks; ten or more calibrate the confidence, as in `cw.fit`.
-        prior: Prior passed to the method.
-        calibrate: As in `cw.fit`; calibration without gold needs all votes in memory.
-        sampling: How the gold was drawn, as in `cw.fit`.
-        work_dir: Folder that keeps the parts for another fit of the same files; by default they are stored beside
+        method: A name, a method, or None for the default; it must work in parts (its card lists shard).
+        output: Folder of the run.
+        gold: True labels of some tasks, as in `cw.fit`; ten or more calibrate the confidence.
+        prior: Earlier counts or result of the workers, as in `cw.fit`.
+        calibrate: As in `cw.fit`; calibration without gold needs all votes at once.
+        sampling: How gold was drawn, as in `cw.fit`.
+        work_dir: Folder that keeps the parts for another fit of the same files. By default they are kept beside
             `output` until the run is written.
-        executor: What works on the parts: threads of this process by default, or a cluster.
-        force: Whether to overwrite an existing run.
-        callbacks: Functions that receive messages and progress.
-        **options: Options of `read`: columns, duplicates, missing, order; `grouped=True` if all rows of a task are
-            consecutive in one file.
+        executor: Runs the work on the parts: threads of this process by default, or a cluster.
+        force: Whether to replace an existing run.
+        callbacks: Callbacks for progress.
+        **options: Options of `read` (columns, duplicates, missing, order), and `grouped=True` if all rows of a task
+            follow each other in one file.
 
     Returns:
-        The run, whose result reads its tasks from the folder.
+        The run, whose tasks stay on disk.
     """
     output = Path(output)
     refuse_to_overwrite(output, NAMES, force)
@@ -117,19 +122,19 @@ def fit_files(
 
 
 def work_folder_of(output: Path, work_dir: str | Path | None) -> Path:
-    """Where the parts are put: where it was said, or beside the output."""
+    """Return the folder of the parts: the named one, or one beside the output."""
     real = output.resolve()
     return real.with_name(f".{real.name}.parts") if work_dir is None else Path(work_dir)
 
 
 def default_partition_method(order: Sequence[Any] | None = None) -> str:
-    """The default method for class labels in files: that of a fit in memory, even if it is refused in parts."""
+    """Return the default method for class labels in files: that of a fit in memory, even if it is refused in parts."""
     nothing = Annotations.from_arrays([], [], [], classes=order, order=order)
     return default_method(nothing)
 
 
 def check_method(name: str) -> None:
-    """Refuse a method that cannot work in parts, before anything is read."""
+    """Refuse a method that cannot work in parts."""
     if "shard" not in card(name).can:
         raise ParameterError(
             f"{name} needs all votes at once and cannot work in parts; name another one (-m, method=): crowdwise "
@@ -138,7 +143,7 @@ def check_method(name: str) -> None:
 
 
 def check_calibration(gold: Any, calibrate: bool | None, sampling: Sampling | None) -> bool | None:
-    """`calibrate`, False for gold that was not drawn at random; refuses what does not go together, or not in parts."""
+    """Return `calibrate`, or False for gold that was not drawn at random; refuse options that do not work in parts."""
     calibrate = allowed(gold, calibrate, sampling)
     if calibrate and gold is None:
         raise ParameterError(
@@ -148,7 +153,7 @@ def check_calibration(gold: Any, calibrate: bool | None, sampling: Sampling | No
 
 
 def fit_plan(
-    votes: Plan,
+    votes: PartitionPlan,
     method: Any,
     output: Path,
     *,
@@ -162,8 +167,11 @@ def fit_plan(
     extra: Mapping[str, Any] = MappingProxyType({}),
     finish: Finish | None = None,
 ) -> dict[str, Any]:
-    """Fit a method to a plan and write the run folder; a fit that was killed goes on where it stood. `extra` is added
-    to that of the result, and `finish` may change the result before it takes its place."""
+    """Fit a method to a plan and write the run folder; a fit that was interrupted continues from its last pass.
+
+    `extra` is added to that of the result, and `finish` may change the result before the folder takes its place.
+    Returns counts over all tasks (see `save`).
+    """
     calibrate = check_calibration(gold, calibrate, sampling)
     cost = check_cost(votes, keeps_confusion_matrices(method.name))
     if cost is not None:
@@ -192,8 +200,10 @@ def fit_plan(
     return facts
 
 
-def _recorded(fit: PartsFit, votes: Plan, gold: Any, sampling: Sampling | None, calibrate: bool | None) -> PartsFit:
-    """The fit with a record of how its gold was drawn."""
+def _recorded(
+    fit: PartsFit, votes: PartitionPlan, gold: Any, sampling: Sampling | None, calibrate: bool | None
+) -> PartsFit:
+    """Return the fit with a record of how its gold was drawn."""
     if gold is None:
         return fit
     is_gold = np.ones(sum(len(at) for at, _ in gold), dtype=bool)
@@ -202,7 +212,7 @@ def _recorded(fit: PartsFit, votes: Plan, gold: Any, sampling: Sampling | None, 
 
 
 def _counted(prior: Any) -> Any:
-    """What tells one prior from another."""
+    """Return what distinguishes one prior from another, for the journal."""
     counts = getattr(prior, "counts", None)
     if isinstance(counts, np.ndarray):
         return counts.sum(axis=(1, 2)).tolist()
@@ -210,7 +220,7 @@ def _counted(prior: Any) -> Any:
 
 
 def in_parts(
-    votes: Plan,
+    votes: PartitionPlan,
     method: Any,
     gold: Any = None,
     *,
@@ -219,8 +229,9 @@ def in_parts(
     callback: Callback | None = None,
     calibrate: bool | None = None,
 ) -> PartsFit:
-    """Fit a method to a plan, whose gold is placed in its parts already; with gold confidence is calibrated, unless
-    `calibrate` is False."""
+    """Fit a method to a plan; `gold` is placed in the parts. With gold, confidence is calibrated unless `calibrate` is
+    False.
+    """
     check_method(method.name)
     source = replace(votes.source, gold=gold)
     threads = min(n_threads(), len(votes.parts))
@@ -229,12 +240,12 @@ def in_parts(
     fit = fit_parts(method, source, chosen, prior=prior, callback=callback, surveyed=surveyed_parts)
     if not fit.has_gold or calibrate is False or "gold" in card(method.name).needs:
         return fit
-    fit_options: dict[str, Any] = {"prior": prior, "callback": callback, "seen": surveyed_parts}
+    fit_options: dict[str, Any] = {"prior": prior, "callback": callback, "survey": surveyed_parts}
     return calibrated_in_parts(fit, method, source, chosen, votes.folder / BLIND, **fit_options)
 
 
-def surveyed(votes: Plan, gold: Any) -> PartsSurvey:
-    """What a look at all parts would find: the plan has it."""
+def surveyed(votes: PartitionPlan, gold: Any) -> PartsSurvey:
+    """Return the survey of all parts from the plan, without opening them."""
     per: Mapping[str, Any] = votes.per_worker
     return PartsSurvey(
         n_classes=len(votes.classes),

@@ -1,4 +1,4 @@
-"""A plan's votes in memory after all, as if they had been read from one file; and gold, found in its parts."""
+"""Read all votes of a plan into memory, and place gold in the parts of a plan."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..core.vocabulary import lookup, quote, spelt_like
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.answers import Classes
 from ..stats.hashing import name_hash
-from .plan import PlacedGold, Plan
+from .plan import PartitionPlan, PlacedGold
 from .shuffle import BITS, FINEST
 
 
-def in_memory(plan: Plan) -> Annotations:
-    """All votes of a plan: tasks in the order of their names, everything as `read` gives it."""
+def in_memory(plan: PartitionPlan) -> Annotations:
+    """Return all votes of a plan as `read` returns those of one file, with tasks sorted by name."""
     source = plan.source
     parts = [source.mapped_part(number) for number in range(len(plan.parts))]
     names = pl.concat([part.tasks for part in parts])
@@ -37,7 +37,7 @@ def in_memory(plan: Plan) -> Annotations:
         for name in NUMBERS
         if getattr(parts[0], name) is not None
     }
-    rows = order_by(task, len(names), np.zeros(len(task), dtype=np.int32), 1)  # within a task they are in order
+    rows = order_by(task, len(names), np.zeros(len(task), dtype=np.int32), 1)  # already sorted within a task
     if rows is not None:
         task, worker, label = task[rows], worker[rows], label[rows]
         numbers = {name: values[rows] for name, values in numbers.items()}
@@ -53,14 +53,14 @@ def in_memory(plan: Plan) -> Annotations:
     )
 
 
-def _unusable(plan: Plan) -> pl.DataFrame | None:
+def _unusable(plan: PartitionPlan) -> pl.DataFrame | None:
     n = plan.per_worker["unusable"]
     workers = np.flatnonzero(n)
     return pl.DataFrame({"worker": plan.workers.gather(workers), "unusable": n[workers]}) if len(workers) else None
 
 
-def gold_by_part(plan: Plan, gold: Any) -> PlacedGold | None:
-    """Gold in the parts of its tasks; tasks that nobody labelled are left out with a warning."""
+def gold_by_part(plan: PartitionPlan, gold: Any) -> PlacedGold | None:
+    """Return the gold of each part; tasks without annotations are left out with a warning."""
     if gold is None:
         return None
     table = truth_table(gold)

@@ -1,4 +1,4 @@
-"""Files whose rows are grouped by task already: no shuffle, and a check that they are."""
+"""Files whose rows are grouped by task: cut between tasks, and checked, instead of shuffled."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ import polars as pl
 from ..core.errors import DataError
 from ..core.vocabulary import as_series, quote
 from ..stats.hashing import name_hash
+from .chunks import RowChunk
 from .mapped import TASKS, part_folder
-from .pieces import Piece
 
-# The hashes of all tasks are compared in so many ranges, one after the other.
+# Number of ranges in which the hashes of all tasks are compared, one after the other.
 RANGES = 16
 
 
-def cut_by_task(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The pieces of a file, cut where one task ends and the next begins."""
-    pending: Piece | None = None
-    for piece in pieces:
+def cut_by_task(chunks: Iterable[RowChunk]) -> Iterator[RowChunk]:
+    """Yield the chunks of a file, cut between tasks."""
+    pending: RowChunk | None = None
+    for chunk in chunks:
         if pending is not None:
-            piece = _joined(pending, piece)
-        task = as_series(piece.columns["task"], "task")
+            chunk = _joined(pending, chunk)
+        task = as_series(chunk.columns["task"], "task")
         other = (task != task[-1]).fill_null(True).arg_true()
         cut = int(other[-1]) + 1 if len(other) else 0
         if cut:
-            yield _slice(piece, 0, cut)
-        pending = _slice(piece, cut, len(task))
+            yield _slice(chunk, 0, cut)
+        pending = _slice(chunk, cut, len(task))
     if pending is not None:
         yield pending
 
 
-def _slice(piece: Piece, lo: int, hi: int) -> Piece:
-    columns = {name: values[lo:hi] for name, values in piece.columns.items()}
-    return replace(piece, columns=columns, notes=piece.notes if lo == 0 else ())
+def _slice(chunk: RowChunk, lo: int, hi: int) -> RowChunk:
+    columns = {name: values[lo:hi] for name, values in chunk.columns.items()}
+    return replace(chunk, columns=columns, notes=chunk.notes if lo == 0 else ())
 
 
-def _joined(one: Piece, two: Piece) -> Piece:
+def _joined(one: RowChunk, two: RowChunk) -> RowChunk:
     columns = {name: _below(one.columns[name], two.columns[name]) for name in one.columns if name in two.columns}
     return replace(two, columns=columns, notes=(*one.notes, *two.notes))
 
@@ -54,7 +54,7 @@ def _below(one: Any, two: Any) -> Any:
 
 
 def check_grouped(folder: Path, parts: int) -> None:
-    """Raise where a task is in two parts: the rows were not grouped."""
+    """Raise if a task is in two parts."""
     hashes = [np.sort(name_hash(_tasks(folder, number))) for number in range(parts)]
     edges = np.linspace(0, 2.0**64, RANGES + 1)[1:-1].astype(np.uint64)
     cuts = [

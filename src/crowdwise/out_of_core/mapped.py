@@ -1,11 +1,11 @@
-"""Parts of annotations on disk: memory-mapped arrays, opened when they are needed and let go after it.
+"""Parts of annotations on disk as memory-mapped arrays.
 
     part-00000/offsets.npy   rows of task i are offsets[i] .. offsets[i + 1]
                cell.npy      worker * n_classes + label of every row
-               weight.npy    (time, duration, confidence) where the votes have them
+               weight.npy    (time, duration, confidence) if the votes have them
                tasks.arrow   names of the tasks, sorted
 
-A pass reads offsets and cells alone; codes of tasks, workers and labels are made where a method wants them.
+A pass reads offsets and cells only; codes of tasks, workers and labels are computed on access.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.answers import Classes
 
 I4 = npt.NDArray[np.int32]
-# A file of fewer bytes is read at once.
+# Smaller files (bytes) are read at once.
 SMALL = 4096
 OFFSETS, CELL, TASKS = "offsets.npy", "cell.npy", "tasks.arrow"
 
 
 def part_folder(folder: str | Path, number: int) -> Path:
-    """Where a part lies."""
+    """Return the folder of a part."""
     return Path(folder) / f"part-{number:05d}"
 
 
 class Mapped(Annotations):
-    """A part on disk as annotations; what is not asked for is not read."""
+    """A part on disk as annotations, whose columns are read on access."""
 
     @classmethod
     def open(cls, folder: Path, workers: Path, classes: pl.Series, n_workers: int, order: I4 | None) -> Mapped:
-        """The part in a folder."""
+        """Open the part in a folder."""
         self = object.__new__(cls)
         offsets, cell = _mapped(folder / OFFSETS), _mapped(folder / CELL)
         if len(offsets) == 0 or int(offsets[-1]) != len(cell):
@@ -64,7 +64,7 @@ class Mapped(Annotations):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        """Codes and names, made when they are asked for."""
+        """Compute codes and names on first access."""
         location = vars(self).get("_place")
         if location is None:
             raise AttributeError(name)
@@ -86,7 +86,7 @@ class Mapped(Annotations):
         return value
 
     def __dir__(self) -> list[str]:
-        """With the columns that are read when they are asked for."""
+        """Include the columns that are read on access."""
         return sorted({*super().__dir__(), *Annotations.__dataclass_fields__})
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class Mapped(Annotations):
 
     @property
     def n_tasks(self) -> int:
-        """Number of tasks, those without answers included."""
+        """Number of tasks, including those without answers."""
         return len(self.task_offsets) - 1
 
     @property
@@ -114,7 +114,7 @@ class Mapped(Annotations):
         return classes
 
     def plain(self) -> Annotations:
-        """The same in memory."""
+        """Return the same annotations in memory."""
         numbers: dict[str, Any] = {name: np.array(values) for name, values in self.numbers.items()}
         return Annotations(
             task=self.task, worker=self.worker, answers=self.answers, tasks=self.tasks, workers=self.workers,
@@ -124,9 +124,9 @@ class Mapped(Annotations):
 
 @dataclass(frozen=True, eq=False)
 class OnDisk:
-    """Parts in a folder, as a source. It is small, and whoever gets it opens the parts themselves.
+    """Parts in a folder, as a source that is small to send: its receiver opens the parts.
 
-    `gold` has for each part codes of its tasks and their known classes.
+    `gold` holds for each part codes of tasks and their known classes.
     """
 
     folder: str
@@ -140,15 +140,15 @@ class OnDisk:
 
     @property
     def sizes(self) -> Sizes:
-        """How much there is."""
+        """Numbers of rows, workers and tasks."""
         return Sizes(self.rows, self.n_workers, self.tasks)
 
     def part(self, number: int) -> Annotations:
-        """One part."""
+        """Return a part."""
         return self.mapped_part(number)
 
     def gold_codes(self, number: int) -> I4 | None:
-        """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
+        """Return the known class of each task of a part, n_classes if unknown; None without gold."""
         if self.gold is None:
             return None
         at, label = self.gold[number]
@@ -157,14 +157,14 @@ class OnDisk:
         return gold
 
     def mapped_part(self, number: int) -> Mapped:
-        """One part with all its tasks and workers."""
+        """Return a part with all its tasks and workers."""
         folder = part_folder(self.folder, number)
         workers = Path(self.folder) / "workers.parquet"
         return Mapped.open(folder, workers, self.classes, self.n_workers, self.order)
 
     @cached_property
     def classes(self) -> pl.Series:
-        """All classes."""
+        """The classes of all parts."""
         return pl.Series("label", list(self.class_names))
 
 

@@ -1,10 +1,11 @@
-"""How much memory there is, and how much a fit would take: said before it begins, refused where it cannot fit."""
+"""Free memory, and the memory that a fit would take; a fit that cannot fit is refused before it begins."""
 
 from __future__ import annotations
 
 import math
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,17 +13,18 @@ from ..core.errors import DataError
 from ..core.faults import FAULTS
 from ..em.kernels import n_threads
 from .files import File
-from .plan import Plan
 
-# Bytes that a row takes while a file is read and fitted in memory; that a line takes on average, and how many times
-# smaller it is packed.
+if TYPE_CHECKING:
+    from .plan import PartitionPlan
+
+# Bytes of a row while a file is read and fitted in memory, bytes of a line on average, and the compression ratio.
 PER_ROW, PER_LINE, PACKED = 120, 24, 8
-# Tables of all confusion matrices that a fit holds beside those of its threads and of the tree of sums.
+# Tables of all confusion matrices that a fit holds besides those of the tree of sums, and those of each thread.
 TABLES, PER_THREAD = 5, 3
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still take; None where the system does not say."""
+    """Return the bytes that this process can still allocate; None if unknown."""
     sources = [_available(), _group()]
     available = [n_bytes for n_bytes in sources if n_bytes is not None]
     return min(available) if available else None
@@ -41,7 +43,7 @@ def _available() -> int | None:
 
 
 def _group() -> int | None:
-    """What a container may still take."""
+    """Return the bytes that the container can still allocate."""
     try:
         most = Path("/sys/fs/cgroup/memory.max").read_text(encoding="utf-8").strip()
         used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="utf-8").strip()
@@ -51,14 +53,14 @@ def _group() -> int | None:
 
 
 def rows_of(file: File) -> int:
-    """The rows of a file, about."""
+    """Return the approximate number of rows of a file."""
     if file.remote:
         return file.size
     if file.format == "parquet":
         try:
             return int(pl.scan_parquet(file.name, glob=False).select(pl.len()).collect().item())
         except FAULTS:
-            return 0  # reading it will say what is wrong
+            return 0  # the reader reports the error
     if file.name.endswith((".gz", ".zst")):
         return file.size * PACKED // PER_LINE
     with open(file.name, "rb") as lines:
@@ -67,7 +69,7 @@ def rows_of(file: File) -> int:
 
 
 def too_large(files: list[File]) -> str | None:
-    """Why these files are better fitted in parts: they would take more than half of the free memory. None: they fit."""
+    """Return why these files are to be fitted in parts (they need more than half of the free memory), else None."""
     free = free_memory()
     need = PER_ROW * sum(rows_of(file) for file in files)
     if free is None or need <= free / 2:
@@ -75,16 +77,16 @@ def too_large(files: list[File]) -> str | None:
     return f"about {gigabytes(need)} would be needed in memory and {gigabytes(free)} are free"
 
 
-def needed(plan: Plan, threads: int | None = None) -> int:
-    """Bytes that a fit with confusion matrices takes: tables of all workers, and one part for each thread."""
+def needed(plan: PartitionPlan, threads: int | None = None) -> int:
+    """Return the bytes that a fit with confusion matrices takes: tables of all workers, and one part per thread."""
     k, threads = len(plan.classes), n_threads() if threads is None else threads
     table = 8 * len(plan.workers) * k * k
     part = max((16 * part.rows + 24 * k * part.tasks for part in plan.parts), default=0)
     return table * (TABLES + math.ceil(math.log2(len(plan.parts) + 1)) + PER_THREAD * threads) + part * threads
 
 
-def check_cost(plan: Plan, keeps_tables: bool) -> str | None:
-    """What the workers' tables cost, in a sentence; raises where they cannot fit."""
+def check_cost(plan: PartitionPlan, keeps_tables: bool) -> str | None:
+    """Return a sentence on the memory of the workers' tables; raise if they do not fit."""
     if not keeps_tables:
         return None
     m, k = len(plan.workers), len(plan.classes)
@@ -99,5 +101,5 @@ def check_cost(plan: Plan, keeps_tables: bool) -> str | None:
 
 
 def gigabytes(n: float) -> str:
-    """Bytes for people."""
+    """Format a number of bytes."""
     return f"{n / 1e9:,.1f} GB" if n >= 1e8 else f"{n / 1e6:,.0f} MB"

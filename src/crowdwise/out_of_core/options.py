@@ -1,4 +1,4 @@
-"""How votes in many files are read: the options of `read` that also apply to votes in partitions."""
+"""The options of `read` that apply to votes in partitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.errors import ParameterError
 from ..core.options import ReadOptions
 
 # Options of reading that need all votes of a file at once.
-_WHOLE_FILE = ("question", "multiple", "predictions", "unknown_classes", "likely", "offered", "links", "about_tasks",
+WHOLE_FILE = ("question", "multiple", "predictions", "unknown_classes", "likely", "offered", "links", "about_tasks",
                "about_workers")  # fmt: skip
 # The options that a plan stores.
 _STORED = ("columns", "duplicates", "format", "missing", "kind", "order", "classes", "grouped")
@@ -32,7 +32,7 @@ class PartitionOptions(ReadOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in fields(ReadOptions):
-            if field.name in _WHOLE_FILE and getattr(self, field.name) != field.default:
+            if field.name in WHOLE_FILE and getattr(self, field.name) != field.default:
                 raise ParameterError(f"{field.name} does not go with votes in parts; read them into memory")
         if self.kind not in (None, "classes"):
             raise ParameterError(f"votes in parts are read as classes, not as {self.kind}; read them into memory")
@@ -48,4 +48,4 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, Sequence):
         return list(value)
-    raise TypeError(f"{type(value).__name__} is no option")
+    raise TypeError(f"{type(value).__name__} is not an option")

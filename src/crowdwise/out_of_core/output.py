@@ -1,22 +1,20 @@
-"""The run folder of a fit in parts: the same tables as of a fit in memory, with a folder of parts as labels.parquet.
+"""Write the run folder of a fit in parts: the tables of a fit in memory, with labels.parquet as a folder of parts.
 
-    labels.parquet/part-00000.parquet ...   task, label, confidence, entropy, n_labels, (difficulty), p_<class>...,
-                                            gold where some is known
-    labels.parquet/_SUCCESS                 written last: the labels are whole
-    blind.parquet/part-00000.parquet ...    where gold calibrated the confidence: what the fit without gold says of
-                                            each task, in the same order (blind_confidence, blind_label, ...)
-    labels.csv                              the same without gold, sorted by task, of at most a million tasks
-    workers.csv confusion.parquet confusion.csv ledger.json    as in memory
-    result.json arrays.npz workers.parquet classes.parquet tasks.parquet (empty)    what `load` reads
-    votes_sample.parquet            the votes of a sample of tasks, for reports
-
-The folder is written beside its place and renamed, as every run's.
+labels.parquet/part-00000.parquet ...   task, label, confidence, entropy, n_labels, (difficulty), p_<class>...,
+                                        gold if there is some
+labels.parquet/_SUCCESS                 written last: the labels are complete
+blind.parquet/part-00000.parquet ...    if gold calibrated the confidence: columns of the fit without gold, in the
+                                        same order (blind_confidence, blind_label, ...)
+labels.csv                              the labels without gold, sorted by task, of at most a million tasks
+workers.csv confusion.parquet confusion.csv ledger.json    as in memory
+result.json arrays.npz workers.parquet classes.parquet tasks.parquet (empty)    what `load` reads
+votes_sample.parquet            the votes of a sample of tasks, for reports
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,20 +34,20 @@ from ..kinds.classes.estimate import ClassPosterior
 from ..kinds.classes.methods.parts import PartEstimate, PartsFit
 from ..stats.hashing import name_hash
 from .partitioned_result import OLD_LABELS, SUCCESS, PartitionedResult
-from .plan import Plan
+from .plan import PartitionPlan
 
 FORMAT = 3
 NAMES = (*OWN, OLD_LABELS)
-# Rows of labels.csv that are in memory at once.
+# Rows of labels.csv in memory at once.
 CSV_BLOCK = 100_000
-# Tasks whose votes are kept beside the labels, for reports.
+# Number of tasks whose votes are written, for reports.
 SAMPLE_TASKS = 20_000
 Finish = Callable[[PartitionedResult], Any]
 
 
 @dataclass(frozen=True)
-class PartSummary:
-    """What is said of a part that was written."""
+class PartTotals:
+    """Counts of a written part, and the sum of its confidence."""
 
     tasks: int
     unlabelled: int
@@ -58,19 +56,19 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class PartWriter:
-    """Writes the labels of a part, wherever the part is."""
+    """Writes the labels of a part, on the machine that estimates it."""
 
     folder: str
 
-    def __call__(self, part: PartEstimate) -> PartSummary:
-        """One Parquet file, and another one of what the fit without gold says."""
+    def __call__(self, part: PartEstimate) -> PartTotals:
+        """Write a Parquet file of the labels, and one of the columns of the fit without gold."""
         table = with_gold(part.to_table(), part.gold)
         self._write(LABELS, part.number, table)
         blind = {name: values for name, values in part.extra.items() if name.startswith("blind_")}
         if blind:
             self._write(BLIND, part.number, pl.DataFrame(blind))
         unlabelled = int((part.labels_per_task == 0).sum())
-        return PartSummary(table.height, unlabelled, float(part.estimate.confidence.sum()))
+        return PartTotals(table.height, unlabelled, float(part.estimate.confidence.sum()))
 
     def _write(self, name: str, number: int, table: pl.DataFrame) -> None:
         path = Path(self.folder) / name / f"part-{number:05d}.parquet"
@@ -82,15 +80,18 @@ class PartWriter:
 
 def save(
     fit: PartsFit,
-    plan: Plan,
+    plan: PartitionPlan,
     folder: str | Path,
     *,
     force: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
     finish: Finish | None = None,
 ) -> dict[str, Any]:
-    """Write a fit of a plan's votes; returns what is said of all tasks: n_tasks, silent, mean_confidence. `finish` may
-    change the result, which is whole but for labels.csv, before it takes its place."""
+    """Write a fit of a plan's votes and return facts about all tasks.
+
+    The facts are n_tasks, silent (tasks without labels), mean_confidence and the like. `finish` may change the result,
+    which is complete except for labels.csv, before the folder takes its place.
+    """
     folder = Path(folder)
     refuse_to_overwrite(folder, NAMES, force)
     with atomic_folder(folder, NAMES) as new:
@@ -98,7 +99,7 @@ def save(
         labels.mkdir()
         if "slope" in fit.extra.get(KEY, {}):
             (new / BLIND).mkdir()
-        summaries: list[PartSummary] = []
+        summaries: list[PartTotals] = []
         for summary in fit.map(PartWriter(str(new))):
             summaries.append(summary)
             if progress is not None:
@@ -121,18 +122,23 @@ def save(
 
 
 def write_csv(labels: Path, path: Path, block: int = CSV_BLOCK) -> None:
-    """The tables of all parts as one CSV file, sorted by task; only a block of rows is in memory at a time."""
+    """Write the tables of all parts as one CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(csv_blocks(labels, block))
+
+
+def csv_blocks(labels: Path, block: int = CSV_BLOCK) -> Iterator[str]:
+    """Yield the tables of all parts as CSV, sorted by task; only a block of rows is in memory at a time."""
     parts = pl.scan_parquet(labels / "part-*.parquet").select(pl.exclude("gold"))
     tasks = parts.select("task").collect()["task"].sort()
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for first in range(0, max(len(tasks), 1), block):
-            names = tasks[first : first + block]
-            rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
-            file.write(to_csv(rows.collect().sort("task"), header=first == 0))
+    for first in range(0, max(len(tasks), 1), block):
+        names = tasks[first : first + block]
+        rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
+        yield to_csv(rows.collect().sort("task"), header=first == 0)
 
 
-def without_tasks(fit: PartsFit, plan: Plan) -> Result:
-    """The result of a fit as far as workers go: its tasks are none."""
+def without_tasks(fit: PartsFit, plan: PartitionPlan) -> Result:
+    """Return the result of a fit with its workers and no tasks."""
     k = len(fit.classes)
     order = None if plan.order is None else np.array(plan.order, dtype=np.int64)
     seed = int(fit.params.get("seed", 0))
@@ -150,7 +156,7 @@ def without_tasks(fit: PartsFit, plan: Plan) -> Result:
     )
 
 
-def _write_tables(fit: PartsFit, plan: Plan, folder: Path, facts: dict[str, Any]) -> None:
+def _write_tables(fit: PartsFit, plan: PartitionPlan, folder: Path, facts: dict[str, Any]) -> None:
     result = without_tasks(fit, plan)
     write_result(result, folder)
     about = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -164,8 +170,8 @@ def _write_tables(fit: PartsFit, plan: Plan, folder: Path, facts: dict[str, Any]
     sample(plan).write_parquet(folder / SAMPLE)
 
 
-def sample(plan: Plan, n: int = SAMPLE_TASKS) -> pl.DataFrame:
-    """The votes of about n tasks, drawn by the hash of their names: task, worker, label, ..."""
+def sample(plan: PartitionPlan, n: int = SAMPLE_TASKS) -> pl.DataFrame:
+    """Return the votes of about n tasks, drawn by the hash of their names: task, worker, label, ..."""
     numbers = list(range(len(plan.parts)))
     if not plan.options["grouped"]:  # a part is a sample by itself
         sums = np.cumsum([part.tasks for part in plan.parts])

@@ -1,7 +1,6 @@
-"""A result whose tasks lie in parts on disk: workers and confusions are in memory, tasks are scanned when asked for.
+"""A result whose tasks are in parts on disk; workers and confusion matrices are in memory.
 
-What asks for all tasks at once (`posterior`, `to_table`) gets them where they fit into memory, and is told to `scan`
-where they do not.
+`posterior`, `to_table` and the like read all tasks if they fit into memory; otherwise the error refers to `scan`.
 """
 
 from __future__ import annotations
@@ -28,28 +27,28 @@ from ..kinds.classes.estimate import ClassPosterior
 from ..stats.hashing import fingerprint_of, sampling_order, sorted_blocks
 from .memory import free_memory, gigabytes
 
-# The parts were in a folder OLD_LABELS before they had the name of the file that a fit in memory writes.
+# Earlier versions wrote the parts to the folder OLD_LABELS.
 OLD_LABELS, SUCCESS = "labels", "_SUCCESS"
-# What the base result has of the tasks; here it is read when it is asked for.
+# Fields of the tasks, which are read on access.
 _TASK_FIELDS = ("tasks", "estimate", "labels_per_task")
 _CLASS_FIELDS = ("classes", "class_prior", "order")
 
 
 class PartitionedResult(Result):
-    """A result in parts; `scan()` is the table of its tasks, `n_tasks` their number."""
+    """A result in parts; `scan()` returns the table of its tasks, `n_tasks` their number."""
 
     in_parts: ClassVar[bool] = True
 
     @classmethod
     def of(cls, base: Result, folder: Path, facts: dict[str, Any]) -> PartitionedResult:
-        """From a result without tasks and the folder where they are."""
+        """Create from a result without tasks and the folder of the tasks."""
         self = object.__new__(cls)
         vars(self).update({name: value for name, value in vars(base).items() if name not in (*_TASK_FIELDS, "gold")})
         vars(self).update(_bare=base, _base=base.estimate, _folder=folder, _facts=facts)
         return self
 
     def __getattr__(self, name: str) -> Any:
-        """Tasks when they are asked for; classes and workers without them."""
+        """Read tasks on access; classes and workers without them."""
         attributes = vars(self)
         if name in _CLASS_FIELDS:
             return getattr(attributes["_base"], name)
@@ -64,27 +63,27 @@ class PartitionedResult(Result):
         return super().__getattr__(name)
 
     def _attribute_sources(self) -> tuple[Any, ...]:
-        """The same names as in memory; no task is read for them."""
+        """Return the sources of the same names as in memory, without reading tasks."""
         attributes = vars(self)
         return attributes["_base"], attributes["worker_summary"]
 
     @property
     def gold(self) -> npt.NDArray[np.bool_] | None:
-        """Which tasks were gold; None where the fit was given none."""
+        """Which tasks were gold; None for a fit without gold."""
         return self._in_memory.gold if "gold" in self._columns else None
 
     @property
     def kind(self) -> Kind:
-        """Classes."""
+        """The kind of the answers: classes."""
         return get("classes")
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks there are."""
+        """Number of tasks."""
         return int(vars(self)["_facts"]["n_tasks"])
 
     def facts(self) -> dict[str, Any]:
-        """Classes, their prior, and the mean confidence."""
+        """Return the classes, their prior, and the mean confidence."""
         prior = {"classes": self.classes.to_list(), "class_prior": self.class_prior.tolist()}
         return {**prior, "mean_confidence": self.mean_confidence}
 
@@ -95,27 +94,27 @@ class PartitionedResult(Result):
         )
 
     def scan(self) -> pl.LazyFrame:
-        """The tasks: task, label, confidence, entropy, n_labels, p_<class>..."""
+        """Return the table of the tasks: task, label, confidence, entropy, n_labels, p_<class>..."""
         return pl.scan_parquet(self._pattern)
 
     def to_table(self) -> pl.DataFrame:
-        """All tasks, where they fit into memory."""
+        """Return the table of all tasks, sorted by task, if it fits into memory."""
         self._check_memory()
-        return self._read(self.scan().select(pl.exclude("gold")))
+        return self._read(self.scan().select(pl.exclude("gold"))).sort("task")
 
     def for_tasks(self, tasks: Any) -> Result:
-        """The result as far as these tasks go, in memory."""
+        """Return the result of these tasks, in memory."""
         requested = tasks if isinstance(tasks, pl.Series) else pl.Series("task", tasks)
         kind = self.scan().collect_schema()["task"]
         names = requested.cast(kind, strict=False).drop_nulls().unique()
         return self._result_of(self._read(self.scan().filter(pl.col("task").is_in(names.implode()))).sort("task"))
 
     def least_certain(self, n: int = 20) -> Result:
-        """The n tasks with the lowest confidence, in memory."""
+        """Return the result of the n tasks with the lowest confidence, in memory."""
         return self._result_of(self._read(self.scan().bottom_k(n, by="confidence")))
 
     def columns(self, *names: str) -> Iterator[dict[str, npt.NDArray[Any]]]:
-        """These columns of every part, one part after the other; `gold` is there for fits without gold too."""
+        """Yield these columns of each part; `gold` exists for fits without gold too."""
         labels = [name for name in names if not name.startswith("blind_")]
         blind = [name for name in names if name.startswith("blind_")]
         if "gold" not in self._columns:
@@ -129,7 +128,7 @@ class PartitionedResult(Result):
             yield out if "gold" in out or "gold" not in names else out | {"gold": np.zeros(table.height, dtype=bool)}
 
     def add_column(self, name: str, of: Callable[[dict[str, npt.NDArray[Any]]], pl.Series], *columns: str) -> None:
-        """Write a column of(columns of a part) into the labels of every part, before `gold`."""
+        """Compute a column from columns of each part, and write it to the labels of the part, before `gold`."""
         for path, part in zip(self._files, self.columns(*columns), strict=True):
             table = self._read(pl.scan_parquet(path)).with_columns(of(part).alias(name))
             last = [gold for gold in ("gold",) if gold in table.columns]
@@ -139,7 +138,7 @@ class PartitionedResult(Result):
         vars(self).pop("_columns", None)
 
     def drawn(self, n: int, *, seed: int = 0) -> Result:
-        """A random sample of n tasks that have labels and no gold, in memory; all of them where there are fewer."""
+        """Return a random sample of n tasks with labels and without gold, in memory; all of them if there are fewer."""
         free = pl.col("n_labels") > 0
         if "gold" in self._columns:
             free &= ~pl.col("gold")
@@ -151,13 +150,13 @@ class PartitionedResult(Result):
         return self.for_tasks(some)
 
     def fingerprint(self) -> str:
-        """A hash of the names of all tasks, the same as of those in memory."""
+        """Return a hash of the names of all tasks, the same as that of a result in memory."""
         return fingerprint_of(
             sorted_blocks(lambda: (self._read(pl.scan_parquet(f).select("task"))["task"] for f in self._files))
         )
 
     def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
-        """What the same workers' answers say of new tasks; the tasks here are not needed for it."""
+        """Estimate new tasks from answers of the same workers, as `Result.infer`."""
         bare: Result = vars(self)["_bare"]
         return bare.infer(annotations, unknown_workers=unknown_workers)
 
@@ -194,7 +193,7 @@ class PartitionedResult(Result):
             raise DataError(f"{folder} is damaged ({first_line(error)}); run aggregate again") from None
 
     def _blind_of(self, tasks: pl.Series) -> dict[str, npt.NDArray[Any]]:
-        """What the fit without gold says of these tasks; nothing where confidence is not calibrated on gold."""
+        """Return the columns of the fit without gold; empty if confidence is not calibrated on gold."""
         if "slope" not in self.extra.get(KEY, {}):
             return {}
         names = tasks.unique()
@@ -213,7 +212,7 @@ class PartitionedResult(Result):
         return {name: blind_columns[name].to_numpy() for name in blind_columns.columns if name != "task"}
 
     def _result_of(self, table: pl.DataFrame) -> Result:
-        """A result in memory of some tasks, with the labels that were drawn."""
+        """Return a result in memory of some tasks, with the labels that were written."""
         base: ClassPosterior = vars(self)["_base"]
         columns = [f"p_{name}" for name in self.classes.cast(pl.String)]
         difficulty = table["difficulty"].to_numpy() if "difficulty" in table.columns else None
@@ -242,20 +241,20 @@ class PartitionedResult(Result):
 
 
 def _blind(path: Path) -> Path:
-    """The file of the fit without gold beside a file of labels."""
+    """Return the file of the fit without gold that belongs to a file of labels."""
     return path.parent.parent / BLIND / path.name
 
 
 def labels_folder(folder: Path) -> Path:
-    """Where the tables of the tasks are."""
+    """Return the folder of the tables of the tasks."""
     return folder / (OLD_LABELS if not (folder / LABELS).exists() and (folder / OLD_LABELS).is_dir() else LABELS)
 
 
 def load_partitioned(base: Result, folder: Path, facts: dict[str, Any]) -> PartitionedResult:
-    """A result whose tasks are in this folder; refused where they are not whole."""
+    """Return the result whose tasks are in this folder; raise if they are incomplete."""
     parts = labels_folder(folder)
     if not (parts / SUCCESS).is_file():
-        raise DataError(f"{folder}: the labels are not whole ({parts.name}/{SUCCESS} is missing); run aggregate again")
+        raise DataError(f"{folder}: the labels are incomplete ({parts.name}/{SUCCESS} is missing); run aggregate again")
     n_parts = len(list(parts.glob("part-*.parquet")))
     try:
         if n_parts != int(facts["parts"]) or int(facts["n_tasks"]) < 0 or not np.isfinite(facts["mean_confidence"]):

@@ -1,4 +1,4 @@
-"""The second pass: the rows of one bucket from all pieces, coded by the vocabularies of all, sorted, on disk."""
+"""Second pass over the votes: write the rows of a range of buckets, coded by the common vocabularies, as a part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.intake.column import HALF, Column
+from ..core.intake.column import Column, damaged
 from ..core.intake.repeats import Duplicates, describe_answers, resolve
 from ..core.order import offsets, order_by
 from .mapped import CELL, OFFSETS, TASKS, part_folder
@@ -23,7 +23,7 @@ F8 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Codes:
-    """What the codes of the pieces mean: vocabularies of all, and where the codes of each piece move to."""
+    """The common vocabularies, and for each chunk a table from its codes to the common ones."""
 
     workers: pl.Series
     classes: pl.Series
@@ -35,24 +35,24 @@ class Codes:
 
 @dataclass(frozen=True)
 class PartFacts:
-    """What is known of a part without opening it."""
+    """Sizes of a part, known without opening it."""
 
     rows: int
     tasks: int
-    labelled: int  # tasks with a label that counts
+    labelled: int  # tasks with a label of positive weight
     labelled_rows: int  # rows of these tasks
-    most: int  # the most labels that a task has
+    most: int  # largest number of labels of a task
     dropped: Mapping[str, int] = field(default_factory=dict)
-    lost: tuple[str, ...] = ()  # names with a character that is lost
+    lost: tuple[str, ...] = ()  # names with a replacement character
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts by their names in plan.json; `lost` is not stored."""
+        """Return the facts under their names in plan.json; `lost` is not stored."""
         facts = asdict(replace(self, lost=()))
         return {_STORED_NAMES.get(name, name): value for name, value in facts.items()}
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> PartFacts:
-        """The facts from plan.json."""
+        """Create from the facts in plan.json."""
         names = {stored_name: name for name, stored_name in _STORED_NAMES.items()}
         return PartFacts(**{**{names.get(name, name): value for name, value in stored.items()}, "lost": ()})
 
@@ -64,13 +64,16 @@ _STORED_NAMES = {"labelled": "heard", "labelled_rows": "heard_rows"}
 def write_part(
     number: int,
     folder: Path,
-    pieces: Sequence[tuple[int, Written, int, int]],
+    chunks: Sequence[tuple[int, Written, int, int]],
     codes: Codes,
     duplicates: Duplicates,
 ) -> tuple[PartFacts, npt.NDArray[np.int64], F8]:
-    """Write a part from (piece number, piece, first bucket, last bucket); labels and weight of each worker in it."""
-    task, worker, label, numbers = _gathered(pieces, codes)
-    unlabelled = _unlabelled_tasks(pieces, codes.text)
+    """Write a part from (chunk number, chunk, first bucket, last bucket).
+
+    Returns its facts, and the labels and the weight of each worker in it.
+    """
+    task, worker, label, numbers = _gathered(chunks, codes)
+    unlabelled = _unlabelled_tasks(chunks, codes.text)
     column = Column.of(pl.concat([task, unlabelled]) if len(unlabelled) else task, "task")
     task_code, n, m = column.codes[: len(task)], len(column.vocabulary), len(codes.workers)
     order = order_by(task_code, n, worker, m)
@@ -105,21 +108,21 @@ def write_part(
         labelled_rows=int(n_labels[labelled].sum()),
         most=int(n_labels.max(initial=0)),
         dropped=dropped,
-        lost=_lost(column.vocabulary),
+        lost=tuple(damaged(column.vocabulary)),
     )
     labels_per_worker = np.bincount(worker, minlength=m)
     weight_per_worker = np.bincount(worker, weights=weight, minlength=m)
     return facts, labels_per_worker.astype(np.int64), weight_per_worker.astype(np.float64)
 
 
-def _gathered(pieces: Sequence[tuple[int, Written, int, int]], codes: Codes) -> tuple[pl.Series, I4, I4, dict[str, F8]]:
+def _gathered(chunks: Sequence[tuple[int, Written, int, int]], codes: Codes) -> tuple[pl.Series, I4, I4, dict[str, F8]]:
     kind = pl.String if codes.text else pl.Int64
     task, worker, label = [pl.Series("task", [], dtype=kind)], [_NONE], [_NONE]
     numbers: dict[str, list[F8]] = {name: [np.empty(0)] for name in codes.numbers}
-    for number, piece, lo, hi in pieces:
-        if piece.bounds[hi] == piece.bounds[lo]:
+    for number, chunk, lo, hi in chunks:
+        if chunk.bounds[hi] == chunk.bounds[lo]:
             continue
-        rows = piece.rows(lo, hi)
+        rows = chunk.rows(lo, hi)
         task.append(rows["task"].cast(kind))
         worker.append(codes.worker_of[number][rows["worker"].to_numpy()])
         label.append(codes.label_of[number][rows["label"].to_numpy()])
@@ -132,16 +135,9 @@ def _gathered(pieces: Sequence[tuple[int, Written, int, int]], codes: Codes) -> 
 _NONE = np.empty(0, dtype=np.int32)
 
 
-def _unlabelled_tasks(pieces: Sequence[tuple[int, Written, int, int]], text: bool) -> pl.Series:
-    """Tasks that a row without a worker or a label names."""
+def _unlabelled_tasks(chunks: Sequence[tuple[int, Written, int, int]], text: bool) -> pl.Series:
+    """Return the tasks of rows without a worker or a label."""
     kind = pl.String if text else pl.Int64
-    some = [(piece, lo, hi) for _, piece, lo, hi in pieces if piece.unlabelled[hi] > piece.unlabelled[lo]]
-    tasks = [piece.unlabelled_tasks(lo, hi).cast(kind) for piece, lo, hi in some]
+    some = [(chunk, lo, hi) for _, chunk, lo, hi in chunks if chunk.unlabelled[hi] > chunk.unlabelled[lo]]
+    tasks = [chunk.unlabelled_tasks(lo, hi).cast(kind) for chunk, lo, hi in some]
     return pl.concat(tasks) if tasks else pl.Series("task", [], dtype=kind)
-
-
-def _lost(names: pl.Series) -> tuple[str, ...]:
-    if names.dtype != pl.String:
-        return ()
-    damaged: list[Any] = names.filter(names.str.contains(HALF, literal=True)).to_list()
-    return tuple(damaged)

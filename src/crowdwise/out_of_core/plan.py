@@ -1,13 +1,13 @@
-"""A plan: votes of many files as parts on disk, with everything that is known before a fit begins.
+"""A plan: votes of many files as parts on disk, with their sizes and vocabularies.
 
-    plan.json            the marker, written last: files, options, sizes, ledger
+    plan.json            files, options, sizes, ledger; written last
     workers.parquet      all workers, sorted; classes.parquet all classes
-    per_worker.npz       labels and weight of each worker, and rows of theirs without a label
+    per_worker.npz       labels, weight, and rows without a label of each worker
     part-00000/ ...      the parts (out_of_core/mapped.py)
 
-The number of parts follows from the numbers of rows, workers and classes alone, and which part a task is in from its
-name alone, so that sums over parts come out the same bits on every machine. A plan is used again as long as its files
-and options are the same.
+The number of parts depends only on the numbers of rows, workers and classes, and the part of a task only on its name,
+so that sums over parts are the same to the last bit on every machine. A plan is reused as long as its files and
+options are the same.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from .mapped import OnDisk
 from .options import PartitionOptions
 from .parts import PartFacts
 
-# For each part codes of its tasks, and their known classes.
+# For each part the codes of its gold tasks, and their classes.
 PlacedGold = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]], ...]
 FORMAT = 1
 MARKER, PER_WORKER = "plan.json", "per_worker.npz"
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class PartitionPlan:
     """Votes in parts on disk."""
 
     folder: Path
@@ -53,7 +53,7 @@ class Plan:
 
     def __repr__(self) -> str:
         return (
-            f"Plan({self.n_rows:,} annotations, {self.n_tasks:,} tasks, {len(self.workers):,} workers, "
+            f"PartitionPlan({self.n_rows:,} annotations, {self.n_tasks:,} tasks, {len(self.workers):,} workers, "
             f"{len(self.classes)} classes in {len(self.parts)} parts)"
         )
 
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def n_tasks(self) -> int:
-        """Tasks of all parts, those without labels included."""
+        """Tasks of all parts, including those without labels."""
         return sum(part.tasks for part in self.parts)
 
     @cached_property
@@ -87,7 +87,7 @@ class Plan:
 
     @cached_property
     def source(self) -> OnDisk:
-        """The parts, all tasks and workers in them."""
+        """The parts as a source for fits."""
         order = None if self.order is None else np.array(self.order, dtype=np.int32)
         tasks = tuple(part.tasks for part in self.parts)
         return OnDisk(str(self.folder), self.n_rows, tasks, len(self.workers), tuple(self.classes.to_list()), order)
@@ -98,11 +98,11 @@ class Plan:
         return max(part.most for part in self.parts) <= 1
 
     def fingerprint(self) -> str:
-        """A hash of the names of all tasks, the same as of those in memory."""
+        """Return a hash of the names of all tasks, the same as that of votes in memory."""
         return fingerprint_of(sorted_blocks(lambda: (self.source.mapped_part(i).tasks for i in range(len(self.parts)))))
 
     def save(self) -> None:
-        """Write the marker: from now on the plan is whole."""
+        """Write the marker, which completes the plan."""
         record = {
             "format": FORMAT,
             "files": [asdict(file) for file in self.files],
@@ -116,17 +116,17 @@ class Plan:
         new.rename(self.folder / MARKER)
 
     @staticmethod
-    def load(folder: Path) -> Plan:
-        """A plan that was made before."""
+    def load(folder: Path) -> PartitionPlan:
+        """Load a plan from its folder."""
         if not (folder / MARKER).is_file():
-            raise DataError(f"{folder} holds no whole plan: {MARKER} is missing")
+            raise DataError(f"{folder} holds no complete plan: {MARKER} is missing")
         record = read_json(folder / MARKER)
         try:
             if record["format"] != FORMAT:
                 raise ValueError(f"format {record['format']!r}")
             ledger = {**record["ledger"]}
             ledger.pop("rows_dropped")
-            return Plan(
+            return PartitionPlan(
                 folder,
                 tuple(File(**file) for file in record["files"]),
                 record["wish"],
@@ -138,5 +138,5 @@ class Plan:
             raise DataError(f"{folder / MARKER} is damaged ({first_line(error)}); plan again") from None
 
     def is_current(self, files: list[File], options: PartitionOptions) -> bool:
-        """Whether it was made of the same files, unchanged, with the same options."""
+        """Whether the plan was made from the same unchanged files with the same options."""
         return list(self.files) == files and dict(self.options) == options.to_dict()

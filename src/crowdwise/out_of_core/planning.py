@@ -1,4 +1,4 @@
-"""Making a plan: read every file once, merge the vocabularies, write the parts; or find that it is there already."""
+"""Make a plan: read every file once, merge the vocabularies, write the parts; or reuse an existing plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,33 +17,33 @@ import polars as pl
 
 from ..core.errors import DataError, unwritable
 from ..core.faults import FAULTS
-from ..core.intake.column import HALF, questions_by_number
+from ..core.intake.column import damaged, lost_note, missing_value_notes
 from ..core.ledger import Ledger
-from ..core.vocabulary import quote, recode, sorted_vocabulary, spelt_like, union
+from ..core.vocabulary import recode, sorted_vocabulary, spelt_like, union
 from ..em.kernels import n_threads
 from ..io.numerals import respell
 from ..kinds.classes.answers import ClassCoder
+from .chunks import RowChunk, read_chunks
 from .files import File, expand
 from .grouped import check_grouped, cut_by_task
 from .options import PartitionOptions
 from .parts import Codes, PartFacts, write_part
-from .pieces import Piece, pieces
-from .plan import MARKER, PER_WORKER, Plan
-from .shuffle import FINEST, Written, merged, write_piece
+from .plan import MARKER, PER_WORKER, PartitionPlan
+from .shuffle import FINEST, Written, merged, write_chunk
 
 T = TypeVar("T")
-# (done, of, of what): how far it has come; `of` is 0 where nobody knows.
+# Called with (done, total, activity); `total` is 0 if unknown.
 Progress = Callable[[int, int, str], None]
-# Parts are as many as make at most this many rows each, a power of two, 64 where there are rows enough.
+# Usual number of parts, most rows of a part, and fewest rows for more than one part.
 USUAL, MOST_ROWS, ENOUGH = 64, 1 << 22, 4096
-# Every part has a table of all workers, which is cleared and added up in each pass: from so many cells on (no cache
-# holds them) parts are fewer and larger, until a table is no larger than its part, or they are only so many.
+# Every part has a table of all workers, which is cleared and added up in each pass. For tables of more than LARGE
+# cells, which exceed the cache, parts are fewer and larger: until a table is no larger than its part,
+# but at least FEWEST.
 LARGE, FEWEST = 1 << 16, 16
 
 
 def n_parts(rows: int, cells: int = 0) -> int:
-    """How many parts so many rows are cut into, where tables have so many cells: a power of two, from the votes alone,
-    never from who works on them."""
+    """Return the number of parts for votes and tables of these sizes: a power of two, independent of the machine."""
     if rows < ENOUGH:
         return 1
     n = USUAL
@@ -60,12 +59,12 @@ def plan(
     folder: str | Path,
     options: PartitionOptions = PartitionOptions(),  # noqa: B008
     progress: Progress | None = None,
-) -> Plan:
-    """The votes in parts in this folder; made again only where files or options are not those of the plan there."""
+) -> PartitionPlan:
+    """Return the plan of the votes in this folder; it is made only if none exists for the same files and options."""
     folder, files = Path(folder), expand(votes, options.format)
     if (folder / MARKER).is_file():
         with suppress(DataError):
-            existing = Plan.load(folder)
+            existing = PartitionPlan.load(folder)
             if existing.is_current(files, options):
                 return existing
     with _empty_folder(folder):
@@ -74,7 +73,7 @@ def plan(
 
 @contextmanager
 def _empty_folder(folder: Path) -> Iterator[None]:
-    """An empty folder for a plan; what fails leaves nothing that looks whole, and says so in one line."""
+    """Empty the folder for a plan; after a failure nothing is left that looks complete."""
     try:
         if folder.exists():
             _clear(folder)
@@ -91,14 +90,14 @@ def _empty_folder(folder: Path) -> Iterator[None]:
 
 
 def _clear(folder: Path) -> None:
-    """Take away what a plan has written, its marker first; what else lies there stays."""
+    """Remove the files of a plan, its marker first; other files are kept."""
     with suppress(FileNotFoundError):
         (folder / MARKER).unlink()
     for path in [folder / "pieces", *folder.glob("part-*")]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _write_plan(files: list[File], folder: Path, options: PartitionOptions, progress: Progress) -> Plan:
+def _write_plan(files: list[File], folder: Path, options: PartitionOptions, progress: Progress) -> PartitionPlan:
     written = _shuffled(files, folder / "pieces", options, progress)
     codes, order, notes = _codes(written, options)
     if len(codes.workers) * len(codes.classes) >= 2**31:
@@ -106,43 +105,43 @@ def _write_plan(files: list[File], folder: Path, options: PartitionOptions, prog
             f"{len(codes.workers):,} workers × {len(codes.classes):,} classes are too many for one model; is the label "
             "column the right one?"
         )
-    _names(codes.workers, folder / "workers.parquet")
-    _names(codes.classes, folder / "classes.parquet")
+    for names, name in ((codes.workers, "workers"), (codes.classes, "classes")):
+        pl.DataFrame({"value": names}).write_parquet(folder / f"{name}.parquet")
     facts, labels, weight = _parts(written, codes, folder, options, progress)
     ledger = _ledger(written, facts, options, notes)
     if not ledger.rows_used:
         why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
         raise DataError(f"none of the {ledger.rows_in:,} rows can be used ({why}); are these the right columns?")
     unusable = np.zeros(len(codes.workers), dtype=np.int64)
-    for piece, worker_codes in zip(written, codes.worker_of, strict=True):
-        np.add.at(unusable, worker_codes, piece.unusable)
+    for chunk, worker_codes in zip(written, codes.worker_of, strict=True):
+        np.add.at(unusable, worker_codes, chunk.unusable)
     np.savez(folder / PER_WORKER, labels=labels, weight=weight, unusable=unusable)
     if options.grouped:
         check_grouped(folder, len(facts))
     shutil.rmtree(folder / "pieces")
-    new = Plan(folder, tuple(files), options.to_dict(), ledger, tuple(facts), order)
+    new = PartitionPlan(folder, tuple(files), options.to_dict(), ledger, tuple(facts), order)
     new.save()
     return new
 
 
 def _shuffled(files: list[File], folder: Path, options: PartitionOptions, progress: Progress) -> list[Written]:
-    """Every file read once, its rows on disk by their buckets."""
+    """Read every file once and write its rows by bucket."""
 
-    def read() -> Iterator[Piece]:
+    def read() -> Iterator[RowChunk]:
         done = 0
         for number, file in enumerate(files):
-            every = pieces(file, options)
-            for piece in cut_by_task(every) if options.grouped else every:
+            chunks = read_chunks(file, options)
+            for chunk in cut_by_task(chunks) if options.grouped else chunks:
                 progress(number, len(files), f"{file.where}, {done:,} rows read")
-                yield piece
-                done += len(piece.columns["task"])
+                yield chunk
+                done += len(chunk.columns["task"])
 
-    jobs = (partial(write_piece, piece, i, folder, options.missing, options.grouped) for i, piece in enumerate(read()))
+    jobs = (partial(write_chunk, chunk, i, folder, options.missing, options.grouped) for i, chunk in enumerate(read()))
     return list(_in_threads(jobs))
 
 
 def _in_threads(jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """What the jobs give, in their order; no more of them are begun than there are threads."""
+    """Yield the results of the jobs in order; at most as many run as there are threads."""
     threads = n_threads()
     with ThreadPoolExecutor(threads, thread_name_prefix="crowdwise-plan") as pool:
         running: deque[Future[T]] = deque()
@@ -155,10 +154,10 @@ def _in_threads(jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
 
 
 def _codes(written: list[Written], options: PartitionOptions) -> tuple[Codes, tuple[int, ...] | None, tuple[str, ...]]:
-    """Vocabularies of all pieces, the order of the classes, and notes on them."""
-    workers, worker_of = merged([piece.workers for piece in written], "worker")
-    labels, label_of = merged([piece.labels for piece in written], "label")
-    comma = any(piece.decimal_comma for piece in written)
+    """Return the common vocabularies, the order of the classes, and notes."""
+    workers, worker_of = merged([chunk.workers for chunk in written], "worker")
+    labels, label_of = merged([chunk.labels for chunk in written], "label")
+    comma = any(chunk.decimal_comma for chunk in written)
     coder = ClassCoder(
         {"label": labels},
         respell=partial(respell, decimal_comma=comma),
@@ -174,67 +173,49 @@ def _codes(written: list[Written], options: PartitionOptions) -> tuple[Codes, tu
             classes, code, order = wider, recode(code, classes, wider), None
     label_of = [code[table] if len(code) else table for table in label_of]
     times = np.zeros(len(classes), dtype=np.int64)
-    for piece, label_codes in zip(written, label_of, strict=True):
-        np.add.at(times, label_codes, piece.times)
-    common = tuple(name for name in written[0].numbers if all(name in piece.numbers for piece in written))
-    some = {name for piece in written for name in piece.numbers} - set(common)
+    for chunk, label_codes in zip(written, label_of, strict=True):
+        np.add.at(times, label_codes, chunk.times)
+    common = tuple(name for name in written[0].numbers if all(name in chunk.numbers for chunk in written))
+    some = {name for chunk in written for name in chunk.numbers} - set(common)
     notes = tuple(f"{name} is left aside: not all files have it, or can be read" for name in sorted(some))
-    notes += coder.messages + questions_by_number(classes, times)
-    text = any(piece.text for piece in written)
+    notes += coder.messages + missing_value_notes(classes, times)
+    text = any(chunk.text for chunk in written)
     codes = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
-    return codes, None if order is None else tuple(order.tolist()), notes + _lost(workers) + _lost(classes)
-
-
-@dataclass
-class _Sums:
-    labels: npt.NDArray[np.int64]
-    weight: npt.NDArray[np.float64]
+    notes += lost_note("worker", damaged(workers)) + lost_note("label", damaged(classes))
+    return codes, None if order is None else tuple(order.tolist()), notes
 
 
 def _parts(
     written: list[Written], codes: Codes, folder: Path, options: PartitionOptions, progress: Progress
 ) -> tuple[list[PartFacts], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """All parts, and labels and weight of each worker, added up in the order of the parts."""
+    """Write all parts; return their facts, and labels and weight of each worker, added up in the order of the parts."""
     if options.grouped:
-        chosen = [[(i, piece, 0, FINEST)] for i, piece in enumerate(written)]
+        chosen = [[(i, chunk, 0, FINEST)] for i, chunk in enumerate(written)]
     else:
-        n = n_parts(sum(piece.n_rows for piece in written), len(codes.workers) * len(codes.classes) ** 2)
+        n = n_parts(sum(chunk.n_rows for chunk in written), len(codes.workers) * len(codes.classes) ** 2)
         step = FINEST // n
         chosen = [[(i, p, at * step, (at + 1) * step) for i, p in enumerate(written)] for at in range(n)]
     jobs = (partial(write_part, i, folder, some, codes, options.duplicates) for i, some in enumerate(chosen))
-    sums = _Sums(np.zeros(len(codes.workers), dtype=np.int64), np.zeros(len(codes.workers)))
+    labels, weight = np.zeros(len(codes.workers), dtype=np.int64), np.zeros(len(codes.workers))
     facts: list[PartFacts] = []
-    for part_facts, labels, weight in _in_threads(jobs):
+    for part_facts, part_labels, part_weight in _in_threads(jobs):
         facts.append(part_facts)
-        sums.labels += labels
-        sums.weight += weight
+        labels += part_labels
+        weight += part_weight
         progress(len(facts), len(chosen), "parts")
-    return facts, sums.labels, sums.weight
+    return facts, labels, weight
 
 
 def _ledger(
     written: list[Written], facts: list[PartFacts], options: PartitionOptions, notes: tuple[str, ...]
 ) -> Ledger:
     dropped: Counter[str] = Counter()
-    for reasons in [*(piece.dropped for piece in written), *(part.dropped for part in facts)]:
+    for reasons in [*(chunk.dropped for chunk in written), *(part.dropped for part in facts)]:
         dropped.update(reasons)
-    occurring = set().union(*(piece.seen for piece in written))
+    occurring = set().union(*(chunk.missing_values for chunk in written))
     absent = [name for name in (name.strip() for name in options.missing) if name not in occurring]
     missing_notes = tuple(f"{name!r}, which counts as missing, does not occur" for name in absent)
-    lost = [name for part in facts for name in part.lost]
-    missing_notes += _lost(pl.Series("task", lost)) if lost else ()
-    file_notes = tuple(note for piece in written for note in piece.notes)
+    missing_notes += lost_note("task", pl.Series([name for part in facts for name in part.lost]))
+    file_notes = tuple(note for chunk in written for note in chunk.notes)
     all_notes = tuple(dict.fromkeys(file_notes + missing_notes + notes))
     return Ledger(sum(p.rows_in for p in written), sum(part.rows for part in facts), dropped, all_notes)
-
-
-def _lost(names: pl.Series) -> tuple[str, ...]:
-    if names.dtype != pl.String:
-        return ()
-    hit = names.filter(names.str.contains(HALF, literal=True))
-    message = f"{len(hit):,} values of {names.name} hold {HALF} for a character that is lost: {quote(hit)}"
-    return (message,) if len(hit) else ()
-
-
-def _names(names: pl.Series, path: Path) -> None:
-    pl.DataFrame({"value": names}).write_parquet(path)

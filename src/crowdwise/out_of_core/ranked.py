@@ -1,7 +1,7 @@
-"""Numbers from 0 to 1 of tasks in parts, by their rank: counted in two passes, whatever the number of tasks.
+"""Ranks of numbers from 0 to 1 of tasks in parts, counted in two passes.
 
 A number is a whole number of units of 10^-DIGITS. The first pass counts blocks of 1,024 units (a million blocks, 8 MB
-a table). A question about single numbers needs a second pass, which counts the units of the blocks that it is about.
+a table). Exact numbers need a second pass, which counts the units of some blocks.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BLOCKS = (UNITS >> BITS) + 1
 
 
 def units(values: F8) -> I8:
-    """Values in units, kept from 0 to UNITS."""
+    """Return values in units, clipped to 0 and UNITS."""
     return np.asarray(np.clip(np.rint(values * UNITS), 0, UNITS).astype(np.int64))
 
 
 class Ranked:
-    """`parts()` gives the numbers of all parts, one array after the other, as often as it is called."""
+    """Numbers by rank; each call of `parts()` iterates over the numbers of all parts."""
 
     def __init__(self, parts: Callable[[], Iterable[F8]]) -> None:
         self._parts = parts
@@ -41,28 +41,28 @@ class Ranked:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of numbers."""
         return int(self._before[-1])
 
     def at(self, rank: I8) -> F8:
-        """The number at each rank, rounded; the lowest has rank 0."""
+        """Return the number at each rank, rounded; the lowest has rank 0."""
         block = np.searchsorted(self._before, rank, side="right") - 1
         inside = self.within(block)
         position = np.asarray(rank) - self._before[block]
-        # The first unit up to which there are more numbers than the place.
+        # The first unit up to which there are more numbers than `position`.
         unit = (np.cumsum(inside, axis=1) <= position[:, None]).sum(axis=1)
         return np.asarray(np.round((block * BLOCK + unit) / UNITS, DIGITS))
 
     def below(self, value: F8) -> I8:
-        """How many are lower than each value."""
+        """Return the number of lower numbers for each value."""
         unit = units(value)
         block, low = unit >> BITS, unit & (BLOCK - 1)
         lower = np.arange(BLOCK) < low[:, None]
-        above = np.asarray(value) > 1 + 0.5 / UNITS  # a value that no number has
+        above = np.asarray(value) > 1 + 0.5 / UNITS  # higher than all numbers
         return np.where(above, self.n, self._before[block] + (self.within(block) * lower).sum(axis=1))
 
     def within(self, block: I8) -> I8:
-        """count[i, unit]: how many numbers each of these blocks has at each of its units."""
+        """Return count[i, unit]: numbers at each unit of these blocks."""
         uncounted = [b for b in np.unique(block).tolist() if b not in self._counted and self.count[b]]
         if uncounted:
             position = np.full(BLOCKS, -1, dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Which labels can ship, and how many, of tasks in parts: what evaluation/statement.py finds of arrays in memory.
+"""Choose the labels that can ship over tasks in parts, as evaluation/statement.py does in memory.
 
-Columns are read part by part, as often as a question needs; what is kept does not grow with the number of tasks.
+Columns are read part by part, once for each question; memory does not grow with the number of tasks.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SURE = 1 - 1e-9
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Labels that can ship: those whose truth is known, and open ones that have `least` units or more in `column`."""
+class ShippingRule:
+    """Labels that can ship: those confirmed by gold, and open ones with at least `least` units in `column`."""
 
     column: str = "confidence"
     least: int = UNITS + 1
@@ -41,7 +41,7 @@ class Choice:
         return (*dict.fromkeys(["n_labels", "gold", "confidence", self.column]), *more)
 
     def of(self, part: Columns) -> Mask:
-        """Which labels of a part ship. Where the fit without gold was judged, a label that gold has changed stays."""
+        """Return which labels of a part ship. A label that gold changed does not, if the fit was checked."""
         open_tasks = (part["n_labels"] > 0) & ~part["gold"]
         chosen = open_tasks & (units(part[self.column]) >= self.least)
         is_right = part["gold"] & (part["confidence"] >= SURE)
@@ -51,52 +51,52 @@ class Choice:
         return np.asarray(chosen | is_right)
 
 
-# Only labels whose truth the fit was given.
-GIVEN = Choice()
+# Only labels of gold tasks.
+GIVEN = ShippingRule()
 
 
 @dataclass(frozen=True)
 class Shipping:
-    """Chooses the labels of a result in parts that can ship."""
+    """Rules for the labels of a result in parts that can ship."""
 
     result: PartitionedResult
 
-    def count(self, choice: Choice) -> int:
-        """How many labels ship."""
+    def count(self, choice: ShippingRule) -> int:
+        """Return the number of labels that ship."""
         return sum(int(choice.of(part).sum()) for part in self.result.columns(*choice.columns))
 
-    def by_own_confidence(self, error: float, lowest: float) -> Choice:
-        """By the result's own confidence, none below `lowest`: the surest with a mean error of at most `error`."""
+    def by_own_confidence(self, error: float, lowest: float) -> ShippingRule:
+        """Return the rule by the result's own confidence, not below `lowest`, with a mean error of at most `error`."""
         least = _lowest_unit(Ranked(partial(self._values, "confidence")), error, lowest)
-        return GIVEN if least is None else Choice("confidence", least)
+        return GIVEN if least is None else ShippingRule("confidence", least)
 
-    def by_estimate(self, learnt: GoldCalibration, error: float) -> Choice:
-        """By the estimate of `shippable`, on the fit without gold."""
+    def by_estimate(self, learnt: GoldCalibration, error: float) -> ShippingRule:
+        """Return the rule by the estimate of `shippable` from the fit without gold."""
         ranked = Ranked(partial(self._values, "blind_confidence"))
         some = np.flatnonzero(ranked.count)
         times = ranked.count[some]
         checked = self._checked["blind_confidence"], self._checked["blind_right"]
         count = shippable(ranked.total[some] / times, *checked, learnt, error, times=times)
         if not count:
-            return Choice("blind_confidence")
+            return ShippingRule("blind_confidence")
         ends = np.array([ranked.n - count, max(ranked.n - count - 1, 0)])
         last, following = units(ranked.at(ends))
-        # Tasks as sure as the last one go with it or stay out together.
+        # Tasks with the confidence of the last one ship together or not at all.
         includes_ties = count >= ranked.n or following < last
-        return Choice("blind_confidence", int(last) if includes_ties else int(last) + 1)
+        return ShippingRule("blind_confidence", int(last) if includes_ties else int(last) + 1)
 
-    def by_promise(self, error: float, risk: float) -> Choice | None:
-        """By the promise of `accept`, in its order; None where it accepts nothing."""
+    def by_promise(self, error: float, risk: float) -> ShippingRule | None:
+        """Return the rule by the guarantee of `accept`, in its order; None if it accepts nothing."""
         threshold, size = sequential.ladder_of(Ranked(partial(self._values, "blind_order", with_checked=True)))
         m, e = sequential.counts_per_step(threshold, self._checked["blind_order"], self._checked["blind_hit"] == 0)
         last = sequential.fixed_sequence(size, m, e, error, risk).last
         if last < 0:
             return None
-        return Choice("blind_order", int(units(threshold[last : last + 1])[0]))
+        return ShippingRule("blind_order", int(units(threshold[last : last + 1])[0]))
 
     @property
     def n_checked(self) -> int:
-        """Tasks whose truth judged the fit without gold."""
+        """Number of gold tasks that checked the fit without gold."""
         return len(self._checked["blind_hit"])
 
     @cached_property
@@ -106,7 +106,7 @@ class Shipping:
         return {name: np.concatenate([part[name][checked] for part, checked in parts]) for name in names}
 
     def _values(self, name: str, with_checked: bool = False) -> Iterator[F8]:
-        """A number of each open task; where it is asked for, of checked ones too."""
+        """Yield a column of the open tasks, optionally with the checked ones."""
         more = ("blind_right",) if with_checked else ()
         for part in self.result.columns("n_labels", "gold", name, *more):
             chosen = (part["n_labels"] > 0) & ~part["gold"]
@@ -114,13 +114,13 @@ class Shipping:
 
 
 def _lowest_unit(ranked: Ranked, error: float, lowest: float) -> int | None:
-    """The lowest number, in units, down to which the mean of 1 - number is at most `error`; none below `lowest`."""
+    """Return the lowest number, in units, down to which the mean of 1 - number is at most `error`, or `lowest`."""
     count, doubt = ranked.count[::-1], (ranked.count - ranked.total)[::-1]
     n, wrong = np.cumsum(count), np.cumsum(doubt)
-    # The mean only rises from the surest on, so it crosses `error` in one block.
+    # The mean increases with falling confidence, so it crosses `error` in one block.
     n_blocks = int(((wrong <= error * n) & (n > 0)).sum() + (n == 0).sum())
     least = units(np.array([lowest - 1e-12]))[0]
-    block = len(count) - 1 - n_blocks  # where it is crossed; -1: nowhere
+    block = len(count) - 1 - n_blocks  # the block of the crossing; -1 if there is none
     lowest_unit = (block + 1) * BLOCK if n_blocks and n[n_blocks - 1] else None
     if block >= 0:
         inside = ranked.within(np.array([block]))[0][::-1]

@@ -1,8 +1,7 @@
-"""The first pass: every file is read once, and its rows are put down again by where their task belongs.
+"""First pass over the votes: read every file once, and write its rows sorted by the bucket of their task.
 
-A piece of rows is coded by a vocabulary of its own and sorted by the upper bits of the hash of its tasks, so that any
-run of buckets can be read back from it without the rest. What the codes mean for all pieces together is known at the
-end, when the vocabularies are merged.
+A chunk of rows is coded by its own vocabularies and sorted by the upper bits of the hash of its tasks, so that any
+range of buckets can be read back without the rest. The vocabularies are merged after the pass.
 """
 
 from __future__ import annotations
@@ -17,65 +16,64 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core import ledger as reasons
 from ..core.errors import DataError
-from ..core.intake.coding import NUMBERS
+from ..core.intake.coding import NUMBERS, complete_rows
 from ..core.intake.column import Column
 from ..core.vocabulary import as_series, lookup, union
 from ..stats.hashing import name_hash
-from .pieces import Piece
+from .chunks import RowChunk
 
 I8 = npt.NDArray[np.int64]
-# The finest buckets, by the upper bits of the hash: parts are runs of them.
+# Buckets by the upper bits of the hash; parts are ranges of them.
 BITS = 12
 FINEST = 1 << BITS
-# Rows that are read back at a time at least.
+# Rows of a record batch, the least that is read back.
 BATCH = 1 << 14
 
 
 @dataclass(frozen=True)
 class Written:
-    """A piece on disk: rows of bucket b are bounds[b] .. bounds[b + 1], those that only name a task silent[b] ..."""
+    """A chunk on disk: rows of bucket b are bounds[b] .. bounds[b + 1]; `unlabelled` bounds those without a label."""
 
     path: Path
     bounds: I8
     unlabelled: I8
     workers: pl.Series
     labels: pl.Series
-    times: I8  # how often each label of the piece was said
-    unusable: I8  # rows without a label of each worker of the piece
+    times: I8  # count of each label of the chunk
+    unusable: I8  # rows without a label of each worker of the chunk
     numbers: tuple[str, ...]
     rows_in: int
     dropped: Counter[str]
     notes: tuple[str, ...]
-    text: bool  # whether its tasks are text
+    text: bool  # whether tasks are text
     decimal_comma: bool
-    seen: set[str] = field(default_factory=set)  # of the values that stand for nothing, those that occurred
+    missing_values: set[str] = field(default_factory=set)  # values that stand for a missing label and occurred
 
     @property
     def n_rows(self) -> int:
-        """Rows that have a task, a worker and a label."""
+        """Number of rows with a task, a worker and a label."""
         return int(self.bounds[-1])
 
     def rows(self, lo: int, hi: int) -> pl.DataFrame:
-        """The rows of buckets lo .. hi."""
+        """Return the rows of buckets lo .. hi."""
         start, end = int(self.bounds[lo]), int(self.bounds[hi])
         return pl.scan_ipc(self.path, glob=False).slice(start, end - start).collect()
 
     def unlabelled_tasks(self, lo: int, hi: int) -> pl.Series:
-        """Tasks of buckets lo .. hi that a row without a worker or a label names."""
+        """Return the tasks of buckets lo .. hi of rows without a worker or a label."""
         start, end = int(self.unlabelled[lo]), int(self.unlabelled[hi])
         path = _unlabelled_path(self.path)
         return pl.read_ipc(path)["task"][start:end] if end > start else pl.Series("task", [], dtype=pl.String)
 
 
-def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str], grouped: bool) -> Written:
-    """Code the rows of a piece and put them down by the buckets of their tasks; grouped ones stay where they are."""
-    task, no_task, missing_seen = _tasks(piece, missing)
-    names = {role: Column.of(_whole(piece, role), role) for role in ("worker", "label")}
-    missing_seen = missing_seen.union(*(column.leave_out(missing) for column in names.values()) if missing else ())
-    keep, dropped = _kept(no_task, *(names[role].null for role in ("worker", "label")))
+def write_chunk(chunk: RowChunk, number: int, folder: Path, missing: Sequence[str], grouped: bool) -> Written:
+    """Code the rows of a chunk and write them sorted by the buckets of their tasks; grouped ones keep their order."""
+    task, no_task, missing_values = _tasks(chunk, missing)
+    names = {role: Column.of(_whole(chunk, role), role) for role in ("worker", "label")}
+    missing_values = missing_values.union(*(column.leave_out(missing) for column in names.values()) if missing else ())
     worker, label = names["worker"], names["label"]
+    dropped, keep = complete_rows(len(task), no_task, worker.null, label.null)
     unlabelled = np.flatnonzero(~keep & ~no_task)
     unusable = np.bincount(worker.codes[unlabelled][~_null(worker)[unlabelled]], minlength=len(worker.vocabulary))
     at = np.zeros(len(task), dtype=np.uint16)
@@ -83,8 +81,8 @@ def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str],
         at = (name_hash(task) >> np.uint64(64 - BITS)).astype(np.uint16)
     rows = np.flatnonzero(keep)
     order = rows[np.argsort(at[rows], kind="stable")]
-    numbers = {name: piece.columns[name] for name in NUMBERS if name in piece.columns}
-    _check_weights(numbers, rows, piece)
+    numbers = {name: chunk.columns[name] for name in NUMBERS if name in chunk.columns}
+    _check_weights(numbers, rows, chunk)
     path = folder / f"piece-{number:05d}.arrow"
     pl.DataFrame(
         {
@@ -107,11 +105,11 @@ def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str],
         unusable,
         tuple(numbers),
         len(task),
-        dropped,
-        (*piece.notes, *worker.lost()),
+        Counter(dropped),
+        (*chunk.notes, *worker.lost()),
         task.dtype == pl.String,
-        piece.decimal_comma,
-        missing_seen,
+        chunk.decimal_comma,
+        missing_values,
     )
 
 
@@ -119,75 +117,60 @@ def _unlabelled_path(path: Path) -> Path:
     return path.with_suffix(".silent.arrow")
 
 
-def _whole(piece: Piece, role: str) -> pl.Series:
-    """A column of names; fractions are none, since the next piece may have none and would be read otherwise."""
-    values: pl.Series = piece.columns[role]
+def _whole(chunk: RowChunk, role: str) -> pl.Series:
+    """Return a column of names. Fractions are refused: chunks with and without them would be read differently."""
+    values: pl.Series = chunk.columns[role]
     if values.dtype.is_float():
         some = values.drop_nans().drop_nulls()
         if not bool((some == some.round()).all()):
             raise DataError(
-                f"{piece.where}: column {values.name!r} holds fractions, which are no names where votes are read in "
+                f"{chunk.where}: column {values.name!r} holds fractions, which are no names where votes are read in "
                 "parts; write them as text"
             )
     return values
 
 
-def _tasks(piece: Piece, missing: Sequence[str]) -> tuple[pl.Series, npt.NDArray[np.bool_], set[str]]:
-    """Tasks as text or whole numbers, which rows have none, and which values that stand for nothing were there."""
-    series = as_series(_whole(piece, "task"), "task")
+def _tasks(chunk: RowChunk, missing: Sequence[str]) -> tuple[pl.Series, npt.NDArray[np.bool_], set[str]]:
+    """Return tasks as text or whole numbers, which rows have none, and the missing values that occurred."""
+    series = as_series(_whole(chunk, "task"), "task")
     if series.dtype != pl.Int64:
         series = series.cast(pl.String)
         if bool(series.str.contains("\0", literal=True).any()):
-            raise DataError(f"{piece.where}: column 'task' holds a NUL byte; the file is binary or damaged")
+            raise DataError(f"{chunk.where}: column 'task' holds a NUL byte; the file is binary or damaged")
         none = (series.str.strip_chars().str.len_bytes() == 0).fill_null(True)
     else:
         none = series.is_null()
-    missing_seen: set[str] = set()
+    missing_values: set[str] = set()
     if missing:
         texts = series.cast(pl.String).str.strip_chars()
         hit = texts.is_in([name.strip() for name in missing]).fill_null(False)
-        missing_seen, none = set(texts.filter(hit).to_list()), none | hit
-    return series, none.to_numpy(), missing_seen
+        missing_values, none = set(texts.filter(hit).to_list()), none | hit
+    return series, none.to_numpy(), missing_values
 
 
 def _null(column: Column) -> npt.NDArray[np.bool_]:
     return np.zeros(len(column), dtype=bool) if column.null is None else column.null
 
 
-def _kept(task: npt.NDArray[np.bool_], *others: Any) -> tuple[npt.NDArray[np.bool_], Counter[str]]:
-    """Rows with a task, a worker and a label; the others by their first reason."""
-    worker, label = (np.zeros(len(task), dtype=bool) if null is None else null for null in others)
-    keep, dropped = np.ones(len(task), dtype=bool), Counter[str]()
-    for reason, mask in (
-        (reasons.BLANK, task & worker & label),
-        (reasons.NULL_TASK, task),
-        (reasons.NULL_WORKER, worker),
-        (reasons.NULL_LABEL, label),
-    ):
-        dropped[reason] += int((keep & mask).sum())
-        keep &= ~mask
-    return keep, dropped
-
-
-def _check_weights(numbers: dict[str, Any], rows: I8, piece: Piece) -> None:
+def _check_weights(numbers: dict[str, Any], rows: I8, chunk: RowChunk) -> None:
     weight = numbers.get("weight")
     if weight is None:
         return
     bad = rows[~(np.isfinite(weight[rows]) & (weight[rows] >= 0))]
     if len(bad):
         row = int(bad[0])
-        raise DataError(f"{piece.where}, row {row + 1}: weight {weight[row]} is not a finite number from 0 up")
+        raise DataError(f"{chunk.where}, row {row + 1}: weight {weight[row]} is not a finite number from 0 up")
 
 
 def _bounds(at: npt.NDArray[np.uint16]) -> I8:
-    """Where each bucket's rows begin in rows sorted by bucket."""
+    """Return the first row of each bucket in rows sorted by bucket."""
     return np.searchsorted(at, np.arange(FINEST + 1)).astype(np.int64)
 
 
 def merged(vocabularies: Sequence[pl.Series], name: str) -> tuple[pl.Series, list[npt.NDArray[np.int32]]]:
-    """All vocabularies in one, sorted; and where the codes of each move to."""
+    """Return the sorted union of the vocabularies, and a table from the codes of each to those of the union."""
     vocabulary = pl.Series(name, [], dtype=pl.String if any(v.dtype == pl.String for v in vocabularies) else pl.Int64)
-    for lo in range(0, len(vocabularies), 64):  # so many at a time: a sort each would go over all of them again
+    for lo in range(0, len(vocabularies), 64):  # in batches, since each union sorts everything
         some = [v.cast(vocabulary.dtype) for v in vocabularies[lo : lo + 64]]
         vocabulary = union(vocabulary, pl.concat([some_vocabulary.rename(name) for some_vocabulary in some]).unique())
-    return vocabulary.rename(name), [lookup(vocabulary, piece_vocabulary)[0] for piece_vocabulary in vocabularies]
+    return vocabulary.rename(name), [lookup(vocabulary, chunk_vocabulary)[0] for chunk_vocabulary in vocabularies]

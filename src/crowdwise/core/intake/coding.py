@@ -16,7 +16,7 @@ from ..errors import DataError
 from ..ledger import Ledger
 from ..order import order_by
 from ..vocabulary import Codes, sorted_vocabulary
-from .column import Column
+from .column import Column, Mask
 from .repeats import (
     Duplicates,
     check_duplicates,
@@ -167,7 +167,7 @@ def _rows_to_keep(
     parts: Mapping[str, Column], coder: Coder, vocabularies: Mapping[str, Any]
 ) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:
     """Return how many rows are dropped for which reason (nulls, unknown names, answers), and which rows to keep."""
-    dropped, keep = _null_rows(parts, coder)
+    dropped, keep = complete_rows(len(parts["task"]), parts["task"].null, parts["worker"].null, coder.null)
     for name, names in vocabularies.items():
         if names is not None:
             keep &= parts[name].recode(sorted_vocabulary(names, name), keep, dropped)
@@ -186,13 +186,14 @@ def _leave_out(parts: Sequence[Column | Coder], missing: Sequence[Any]) -> tuple
     return tuple(f"{name!r}, which counts as missing, does not occur" for name in names if name not in occurring)
 
 
-def _null_rows(parts: Mapping[str, Column], coder: Coder) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:
-    """Count rows without task, worker or answer under their first reason; return the counts and the other rows."""
-    n = len(parts["task"])
+def complete_rows(n: int, task: Mask | None, worker: Mask | None, answer: Mask | None) -> tuple[dict[str, int], Mask]:
+    """Return how many of n rows lack a task, worker or answer, by the first reason, and which rows lack none.
+
+    The masks mark missing values (None: there are none).
+    """
     keep = np.ones(n, dtype=bool)
     dropped: dict[str, int] = {}
-    empty = np.zeros(n, dtype=bool)
-    task, worker, answer = (empty if null is None else null for null in (*(p.null for p in parts.values()), coder.null))
+    task, worker, answer = (np.zeros(n, dtype=bool) if mask is None else mask for mask in (task, worker, answer))
     for reason, mask in (
         (reasons.BLANK, task & worker & answer),
         (reasons.NULL_TASK, task),

@@ -152,15 +152,20 @@ class Column:
         return is_valid
 
     def lost(self) -> tuple[str, ...]:
-        """Return a note on values with a replacement character: values that differed there have become one."""
-        if self.vocabulary.dtype != pl.String:
-            return ()
-        damaged = self.vocabulary.filter(self.vocabulary.str.contains(HALF, literal=True))
-        return (
-            (f"{len(damaged):,} values of {self.name} hold {HALF} for a character that is lost: {quote(damaged)}",)
-            if len(damaged)
-            else ()
-        )
+        """Return a note on values with a replacement character, if there are any."""
+        return lost_note(self.name, damaged(self.vocabulary))
+
+
+def damaged(names: pl.Series) -> pl.Series:
+    """Return the names with a replacement character: names that differed there have become one."""
+    return names.filter(names.str.contains(HALF, literal=True)) if names.dtype == pl.String else names.clear()
+
+
+def lost_note(role: str, names: pl.Series) -> tuple[str, ...]:
+    """Return a note on such names, if there are any."""
+    if not len(names):
+        return ()
+    return (f"{len(names):,} values of {role} hold {HALF} for a character that is lost: {quote(names)}",)
 
 
 def _texts(series: pl.Series, name: str) -> Column:
@@ -217,20 +222,15 @@ def reads_like_missing(values: pl.Series) -> pl.Series:
     return values.str.strip_chars().str.to_lowercase().is_in(WORDS).fill_null(False)
 
 
-def questions(classes: pl.Series, codes: Codes) -> tuple[str, ...]:
-    """Return a note for every class that looks like a missing value, with the number of its labels."""
-    return questions_by_number(classes, np.bincount(codes, minlength=len(classes)))
-
-
-def questions_by_number(classes: pl.Series, counts: npt.NDArray[Any]) -> tuple[str, ...]:
-    """Like `questions`, from the number of labels of each class."""
+def missing_value_notes(classes: pl.Series, counts: npt.NDArray[Any]) -> tuple[str, ...]:
+    """Return a note for every class that looks like a missing value; `counts` are the labels of the classes."""
     if classes.dtype != pl.String or not bool((is_suspect := reads_like_missing(classes)).any()):
         return ()
     suspects = [(classes[code], int(counts[code])) for code in is_suspect.arg_true().to_list() if counts[code]]
-    return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {asking(name)}" for name, n in suspects)
+    return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {missing_value_hint(name)}" for name, n in suspects)
 
 
-def asking(name: str) -> str:
+def missing_value_hint(name: str) -> str:
     """Return the note about such a name."""
     return (
         f"reads like a missing value; it counts as a class unless you use --missing {name.strip()} "

@@ -76,9 +76,14 @@ TAKEN, NAMED = ("duration", "confidence", "logprob"), ("weight", "gold", "source
 ROLES = (*VOTE, "time", *TAKEN, *NAMED, *ROW_COLUMNS, f"{PREDICTED}_*")
 
 
+def plain_name(column: str) -> str:
+    """Return the spelling in which names of columns are compared."""
+    return column.strip().lower().replace(" ", "_")
+
+
 def by_plain_name(header: Sequence[str]) -> dict[str, str]:
     """Return the columns of a header by their names in lower case, with underscores for blanks."""
-    return {name.strip().lower().replace(" ", "_"): name for name in header}
+    return {plain_name(name): name for name in header}
 
 
 def first_named(header: Sequence[str], names: str) -> str | None:
@@ -132,7 +137,7 @@ def choose(
             raise ParameterError(f"columns accepts the names {', '.join(dict.fromkeys(roles))}, got {role!r}")
     named = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
     chosen = {
-        role: named[role] if role in named else _known(role, header, where, required, option) for role in required
+        role: named[role] if role in named else _detected(role, header, where, required, option) for role in required
     }
     notes: tuple[str, ...] = ()
     chosen |= {role: column for role, column in named.items() if role not in chosen}
@@ -165,7 +170,7 @@ def _given(role: str, column: str, header: Sequence[str], where: str) -> str:
     raise DataError(f"{where} has no column {column!r} for the {role}; it has {quote(header, 12)}")
 
 
-def _known(role: str, header: Sequence[str], where: str, required: Sequence[str], option: str) -> str:
+def _detected(role: str, header: Sequence[str], where: str, required: Sequence[str], option: str) -> str:
     if role in header:
         return role
     matches = candidates(role, header, required)
@@ -186,7 +191,7 @@ def candidates(role: str, header: Sequence[str], required: Sequence[str]) -> lis
         tiers.insert(1, TRUTH_KNOWN_AS)
     for tier in tiers:
         names = tier.split()
-        matches = [c for c in header if c.strip().lower().replace(" ", "_") in names]
+        matches = [c for c in header if plain_name(c) in names]
         if matches:
             return matches
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,11 @@ from ...core.side_tables import SideTable
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import as_series, lookup, spelt_like, union
 from ...core.votes import Votes
-from ...out_of_core.plan import Plan
 from ...stats.hashing import fingerprint_of
 from .verdicts import Verdicts, as_verdicts
+
+if TYPE_CHECKING:
+    from ...out_of_core.plan import PartitionPlan
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -145,9 +147,9 @@ def gold_tasks(gold: Any) -> pl.Series:
     return names.cast(pl.String).unique()
 
 
-def fingerprint(names: pl.Series | Plan) -> str:
+def fingerprint(names: pl.Series | PartitionPlan) -> str:
     """Return a hash of ids that does not depend on their order; for a plan, of its tasks."""
-    return names.fingerprint() if isinstance(names, Plan) else fingerprint_of([names.cast(pl.String).sort()])
+    return fingerprint_of([names.cast(pl.String).sort()]) if isinstance(names, pl.Series) else names.fingerprint()
 
 
 def hashed(names: pl.Series, seed: int) -> F8:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -15,11 +15,13 @@ from ...core.errors import DataError, ParameterError, unwritable
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...io.csv.cells import to_csv
-from ...out_of_core.partitioned_result import PartitionedResult
 from ...stats.hashing import sampling_order
 from ...stats.sampled import sample_tests
 from .gold import SAMPLINGS, GoldSample, fingerprint, gold_tasks
 from .verdicts import Verdicts, as_verdicts
+
+if TYPE_CHECKING:
+    from ...out_of_core.partitioned_result import PartitionedResult
 
 LEVEL = 0.01
 FORMAT = 1
@@ -110,8 +112,8 @@ def to_check(result: Result, n: int, *, seed: int = 0) -> pl.DataFrame:
     """Return a table to fill in: up to `n` random tasks of any kind with answers and without gold."""
     if result.extra.get("subjective"):
         raise ParameterError("this run is subjective: its tasks have no single true label")
-    if isinstance(result, PartitionedResult):
-        result = result.drawn(n, seed=seed)
+    if result.in_parts:
+        result = cast("PartitionedResult", result).drawn(n, seed=seed)
     is_open = np.asarray(result.labels_per_task) > 0
     if result.gold is not None:
         is_open &= ~np.asarray(result.gold)
@@ -142,7 +144,7 @@ def save_check(result: Result, path: str | Path, n: int, *, seed: int = 0) -> pl
 
 def fingerprint_of_tasks(result: Result) -> str:
     """Return a hash of the task names of a result, which need not be in memory."""
-    return result.fingerprint() if isinstance(result, PartitionedResult) else fingerprint(result.tasks)
+    return cast("PartitionedResult", result).fingerprint() if result.in_parts else fingerprint(result.tasks)
 
 
 def record_of(path: Path) -> Path:

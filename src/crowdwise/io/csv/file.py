@@ -13,14 +13,14 @@ import polars as pl
 from ...core.errors import DataError
 from ...core.faults import FAULTS, first_line
 from ...core.vocabulary import quote
-from ..sources import CHUNK, Source, Table, chunks, from_western, is_utf8, text_source
+from ..sources import CHUNK, FileTable, Source, chunks, from_western, is_utf8, text_source
 from .cells import TRACE, restore, restore_name
 from .check import NotUtf8, count_rows
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
-def open_csv(source: Source, where: str, kind: str) -> Table:
+def open_csv(source: Source, where: str, kind: str) -> FileTable:
     """Open a CSV file and parse its header; `read` validates every line and reads columns as text."""
     source, head, notes = text_source(source, where)
     notes_list = list(notes)
@@ -65,7 +65,7 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
             raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")
         return restore(frame) if guarded else frame
 
-    return Table(where, kind, header, read, notes_list, decimal_comma=separator == ";")
+    return FileTable(where, kind, header, read, notes_list, decimal_comma=separator == ";")
 
 
 def _watched(pieces: Iterable[bytes], guarded: list[bool]) -> Iterator[bytes]:

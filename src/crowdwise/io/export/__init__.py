@@ -74,12 +74,12 @@ RESULTS_BY_KIND: dict[str, dict[str, str]] = {
 }
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
-    "csv": "consensus:write_csv",
-    "jsonl": "consensus:write_jsonl",
-    "parquet": "consensus:write_parquet",
+    "csv": "tables:write_csv",
+    "jsonl": "tables:write_jsonl",
+    "parquet": "tables:write_parquet",
     "label_studio": "predictions:write_predictions",
     "hf_dataset": "hf_dataset:write_dataset",
-    "soft_labels": "consensus:write_soft_labels",
+    "soft_labels": "tables:write_soft_labels",
     "preferences": "preferences:write_preferences",
 }
 RESULT_FORMATS_OF_KIND = {

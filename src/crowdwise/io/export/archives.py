@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
@@ -42,25 +42,30 @@ def write_lines(reading: Reading, path: Path, example: Callable[[Row], dict[str,
 def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
     """Write <user>.xml with the user as the task's assignee, and the list of labels that other readers need."""
     names = reading.annotations.classes.cast(pl.String).to_list()
-    labels = "".join(f"<label><name>{escape(name)}</name><attributes></attributes></label>" for name in names)
 
     def content(worker: str, rows: list[Row]) -> str:
         if worker != worker.strip():
             raise DataError(f"a worker called {worker!r} would lose the blanks around it; choose another format")
-        assignee = f"<assignee><username>{escape(worker)}</username></assignee>"
-        meta = f"<meta><task><size>{len(rows)}</size><labels>{labels}</labels>{assignee}</task></meta>"
-        images = "".join(
+        images = [
             f"<image id={quoteattr(str(i))} name={quoteattr(row['task'])}>"
             f'<tag label={quoteattr(row["label"])} source="manual"/></image>\n'
             for i, row in enumerate(rows)
-        )
-        head = '<?xml version="1.0" encoding="utf-8"?>\n<annotations><version>1.1</version>'
-        text = f"{head}\n{meta}\n{images}</annotations>\n"
+        ]
+        text = cvat_xml(worker, names, images)
         if invalid := _NOT_XML.search(text):
             raise DataError(f"a name of {worker!r} holds {invalid[0]!r}, which XML cannot hold; choose another format")
         return text
 
     return write_files(reading, path, "{}.xml", content)
+
+
+def cvat_xml(worker: str, names: Iterable[str], images: list[str]) -> str:
+    """Return the file of a worker: a task with labels of these names, and elements of images."""
+    labels = "".join(f"<label><name>{escape(name)}</name><attributes></attributes></label>" for name in names)
+    assignee = f"<assignee><username>{escape(worker)}</username></assignee>"
+    meta = f"<meta><task><size>{len(images)}</size><labels>{labels}</labels>{assignee}</task></meta>"
+    head = '<?xml version="1.0" encoding="utf-8"?>\n<annotations><version>1.1</version>'
+    return f"{head}\n{meta}\n{''.join(images)}</annotations>\n"
 
 
 def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
@@ -93,8 +98,5 @@ def write_files(
             if not worker.isprintable() or worker.startswith((".", "__MACOSX")) or "/" in worker or "\\" in worker:
                 raise DataError(f"a worker called {worker!r} cannot have a file of that name; choose another format")
             archive.writestr(pattern.format(worker), content(worker, rows))
-    return ("this format has no times, durations or gold",) if _more(reading) else ()
-
-
-def _more(reading: Reading) -> bool:
-    return bool(reading.annotations.numbers) or reading.gold is not None
+    has_more = reading.annotations.numbers or reading.gold is not None
+    return ("this format has no times, durations or gold",) if has_more else ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import DataError
 from .rows import Row, answer_of, as_number, by_task, models_of, rows, write_jsonl
-from .sequences import argilla_value, texts_of
+from .sequences import marks_of, texts_of
 
 if TYPE_CHECKING:
     from ...core.votes import Votes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # kind of answers -> converter of their text to a JSON value (default: text)
-TO_JSON: dict[str, Callable[[str], Any]] = {"numbers": as_number, "sets": loads, "spans": argilla_value}
+TO_JSON: dict[str, Callable[[str], Any]] = {"numbers": as_number, "sets": loads, "spans": marks_of}
 
 
 def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ...core.intake.coding import NUMBERS
 from ..formats.base import TaskItem
 
 if TYPE_CHECKING:
@@ -52,8 +53,12 @@ def as_number(text: str) -> float | int:
 
 def rows(annotations: Votes[Any]) -> Iterator[Row]:
     """Yield one mapping per row; missing numbers are None."""
-    empty = dict.fromkeys(("weight", "time", "duration", "confidence"))
-    for row in frame_of(annotations).iter_rows(named=True):
+    yield from _complete(frame_of(annotations))
+
+
+def _complete(frame: pl.DataFrame) -> Iterator[Row]:
+    empty = dict.fromkeys(NUMBERS)
+    for row in frame.iter_rows(named=True):
         yield {**empty, **row}
 
 
@@ -75,18 +80,11 @@ def by_item(reading: Reading) -> Iterator[tuple[TaskItem, list[Row]]]:
             yield TaskItem(task, as_id(task), {OBJECT: task} | facts.get(task, {})), task_rows
         return
     frame, ends = frame_of(reading.annotations), reading.annotations.task_offsets
-    empty = dict.fromkeys(("weight", "time", "duration", "confidence"))
     positions = {name: i for i, name in enumerate(reading.annotations.tasks.cast(pl.String))}
     for item in reading.items():
         position = positions.pop(item.name, None)  # two items of one name are one task, which is written once
         if position is not None:
-            yield (
-                item,
-                [
-                    {**empty, **row}
-                    for row in frame[int(ends[position]) : int(ends[position + 1])].iter_rows(named=True)
-                ],
-            )
+            yield item, list(_complete(frame[int(ends[position]) : int(ends[position + 1])]))
 
 
 def task_facts(votes: Votes[Any]) -> dict[str, dict[str, Any]]:

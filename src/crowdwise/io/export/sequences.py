@@ -35,38 +35,35 @@ def texts_of(reading: Reading) -> dict[str, str]:
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
     """Write <user>.jsonl with the spans of each text."""
     texts = texts_of(reading)
-    return write_lines(reading, path, lambda row: doccano_example(row, texts.get(row["task"])))
+
+    def example(row: Row) -> dict[str, Any]:
+        marks = [list(mark.values()) for mark in marks_of(row["label"])]
+        return {"id": row["task"], "text": texts.get(row["task"], row["task"]), "label": marks}
+
+    return write_lines(reading, path, example)
 
 
 def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
     """Write spans as marked by hand; `_input_hash` is the task."""
     texts = texts_of(reading)
-    write_jsonl((prodigy_example(row, texts.get(row["task"])) for row in rows(reading.annotations)), path)
+    examples = (
+        {
+            "text": texts.get(row["task"], row["task"]),
+            "_input_hash": row["task"],
+            "_annotator_id": row["worker"],
+            "_view_id": "ner_manual",
+            "spans": marks_of(row["label"]),
+            "answer": "accept",
+            "_timestamp": row["time"],
+        }
+        for row in rows(reading.annotations)
+    )
+    write_jsonl(examples, path)
     return ("Prodigy's hashes are numbers; here they are the tasks' names",)
 
 
-def doccano_example(row: Row, text: str | None) -> dict[str, Any]:
-    """Return an example of sequence labelling."""
-    marks = [[mark[0], mark[1], mark[2] if len(mark) > 2 else ""] for mark in json.loads(row["label"])]
-    return {"id": row["task"], "text": row["task"] if text is None else text, "label": marks}
-
-
-def prodigy_example(row: Row, text: str | None) -> dict[str, Any]:
-    """Return an example of ner_manual."""
-    spans = [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(row["label"])]
-    return {
-        "text": row["task"] if text is None else text,
-        "_input_hash": row["task"],
-        "_annotator_id": row["worker"],
-        "_view_id": "ner_manual",
-        "spans": spans,
-        "answer": "accept",
-        "_timestamp": row["time"],
-    }
-
-
-def argilla_value(label: str) -> list[dict[str, Any]]:
-    """Return a response to a question about spans."""
+def marks_of(label: str) -> list[dict[str, Any]]:
+    """Return the spans of an answer as objects with start, end and label."""
     return [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(label)]
 
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 import polars as pl
 
 from ...core.result import Result
-from .archives import write_files
+from .archives import cvat_xml, write_files
 from .rows import OBJECT, Row, answer_of, as_id, by_item, by_task, moment, task_facts, write_json_array
 
 if TYPE_CHECKING:
@@ -96,14 +96,10 @@ def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
     votes = reading.annotations
     kind, facts = answer_of(votes), task_facts(votes)
     tags = getattr(votes.answers, "tags", pl.Series([""])).to_list()
-    labels = "".join(f"<label><name>{escape(tag)}</name><attributes></attributes></label>" for tag in tags)
 
     def content(worker: str, rows: list[Row]) -> str:
-        assignee = f"<assignee><username>{escape(worker)}</username></assignee>"
-        meta = f"<meta><task><size>{len(rows)}</size><labels>{labels}</labels>{assignee}</task></meta>"
-        images = "".join(_image(i, row, kind, facts.get(row["task"], {})) for i, row in enumerate(rows))
-        head = '<?xml version="1.0" encoding="utf-8"?>\n<annotations><version>1.1</version>'
-        return f"{head}\n{meta}\n{images}</annotations>\n"
+        images = [_image(i, row, kind, facts.get(row["task"], {})) for i, row in enumerate(rows)]
+        return cvat_xml(worker, tags, images)
 
     return write_files(reading, path, "{}.xml", content)
 

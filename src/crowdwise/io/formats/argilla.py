@@ -42,7 +42,7 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
             questions[question] = None
             question_rows = rows.setdefault(question, RowBuilder())
             question_rows.mention(task)
-            _tell(question_rows, task, record, answers)
+            _store_text(question_rows, task, record, answers)
             for answer in answers:
                 _add(question_rows, task, answer, question, at)
             if suggestion[0] is not None:
@@ -101,17 +101,17 @@ def _add(rows: RowBuilder, task: str | None, answer: Answer, question: str, at: 
     if worker:
         rows.sources[worker] = "human"
     if not labels:
-        rows.empty_answers.add(task, worker)
+        rows.add_empty(task, worker)
         return
     rows.add(task, worker, labels, kind=_kind(value))
 
 
-def _tell(rows: RowBuilder, task: str | None, record: dict[str, Any], answers: list[Answer]) -> None:
+def _store_text(rows: RowBuilder, task: str | None, record: dict[str, Any], answers: list[Answer]) -> None:
     """Store the text that spans refer to."""
     fields = record.get("fields")
     shown = fields.get("text") if isinstance(fields, dict) else record.get("text")
     if task is not None and isinstance(shown, str) and any(_are_spans(value) for value, _, _ in answers):
-        rows.empty_answers.texts[task] = shown
+        rows.texts[task] = shown
 
 
 def _are_spans(value: Any) -> bool:

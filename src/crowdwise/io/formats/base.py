@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from ...core import kind as kinds
 from ...core.errors import DataError
 from ...core.options import SETS, ReadOptions
 from ...core.vocabulary import quote
 from ..detect_kind import kind_from_answers
-from ..lists import as_list, lists
 from ..sources import Source
-from .empty_answers import EmptyAnswers
-from .judges.about import about_rows, about_workers
 
 NAN = float("nan")
 SKIPPED = "skipped by the worker"
@@ -129,7 +129,7 @@ class Format(Protocol):
 class RowBuilder:
     """Collects rows as integer codes, so that a file of any size takes a few numbers per row.
 
-    `kind` is the kind of all answers, if the format has only one.
+    `kind` is the kind of all answers, if the format has only one. `texts` are those of tasks, for the table about them.
     """
 
     def __init__(self, kind: str | None = None) -> None:
@@ -141,7 +141,8 @@ class RowBuilder:
         self._several = array("b")
         self._lists: dict[str | None, list[str]] = {}
         self._example = ""
-        self.empty_answers = EmptyAnswers()
+        self._empty: list[tuple[str | None, str | None, float, float]] = []
+        self.texts: dict[str, str] = {}
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.gold_sets: dict[str, list[str]] = {}  # of tasks with several true labels, where answers are read as sets
@@ -185,6 +186,24 @@ class RowBuilder:
             self._numbers[name].append(number)
         self._several.append(len(labels) > 1)
 
+    def add_empty(self, task: str | None, worker: str | None, time: float = NAN, duration: float = NAN) -> None:
+        """Add an empty answer: nothing is to be marked if the others are lists of marks, else the answer is missing."""
+        self._empty.append((task, worker, time, duration))
+
+    def _resolve_empty(self) -> None:
+        """Add the empty answers in the form of the kind of the others, or drop them."""
+        kind = self._only_kind()
+        blank = None if kind is None else kinds.get(kind).blank
+        for task, worker, time, duration in self._empty:
+            if blank is None:
+                self.drop(NO_ANSWER)
+            else:
+                self.add(task, worker, [blank], time=time, duration=duration, kind=kind)
+        self._empty = []
+
+    def _only_kind(self) -> str | None:
+        return next(iter(self._kinds)) if len(self._kinds) == 1 else None
+
     def drop(self, reason: str, n: int = 1, worker: str | None = None) -> None:
         """Count dropped rows; `worker` is counted as having given unusable answers."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
@@ -217,7 +236,7 @@ class RowBuilder:
 
     def kind(self, question: str | None) -> tuple[str, bool, tuple[str, ...]]:
         """Return the kind of the answers, whether the file itself states it, and notes."""
-        only_kind = next(iter(self._kinds)) if len(self._kinds) == 1 else None
+        only_kind = self._only_kind()
         if only_kind is not None:
             return only_kind, True, ()
         labels = pl.Series(list(self._names["label"]), dtype=pl.String).drop_nulls()
@@ -228,7 +247,7 @@ class RowBuilder:
         self, where: str, options: ReadOptions, question: str | None = None, notes: tuple[str, ...] = ()
     ) -> ParsedFile:
         """Return the content, after applying the policy for several labels."""
-        self.empty_answers.resolve(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
+        self._resolve_empty()
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
@@ -254,9 +273,11 @@ class RowBuilder:
             kind=SETS if sets else kind,
             certain=sets or certain,
             gold=self._truths(sets),
-            workers=about_workers(self.sources, self._unusable),
+            workers=_about_workers(self.sources, self._unusable),
             tasks=pl.Series("task", named, dtype=pl.String),
-            about_tasks=self.empty_answers.about(),
+            about_tasks=pl.DataFrame({"task": list(self.texts), "text": list(self.texts.values())})
+            if self.texts
+            else None,
         )
 
     def _columns(self, keep: Any, several: Any) -> dict[str, Any]:
@@ -267,16 +288,56 @@ class RowBuilder:
             columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
         if several is not None:
             codes = np.asarray(self._codes["label"])[keep]
-            columns["label"] = lists(list(self._names["label"]), self._lists, codes, several[keep])
+            columns["label"] = _lists(list(self._names["label"]), self._lists, codes, several[keep])
         for name, numbers in self._numbers.items():
             values = np.asarray(numbers)[keep]
             if np.isfinite(values).any():
                 columns[name] = values
-        return columns | about_rows(self._facts, np.arange(len(self))[keep])
+        return columns | _about_rows(self._facts, np.arange(len(self))[keep])
 
     def _truths(self, sets: bool) -> pl.DataFrame | None:
         gold = self.gold
         if sets:
-            gold = {task: as_list([label]) for task, label in gold.items()}
-            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
+            gold = {task: _as_list([label]) for task, label in gold.items()}
+            gold |= {task: _as_list(labels) for task, labels in self.gold_sets.items()}
         return pl.DataFrame({"task": list(gold), "label": list(gold.values())}) if gold else None
+
+
+def _about_rows(facts: Mapping[int, Mapping[str, Any]], indices: npt.NDArray[np.int64]) -> dict[str, pl.DataFrame]:
+    """Return the column `about_rows` with the facts of each kept row; empty if there are no facts."""
+    if not facts:
+        return {}
+    names = dict.fromkeys(name for row in facts.values() for name in row)
+    rows = [facts.get(i, {}) for i in indices.tolist()]
+    table = {name: pl.Series([row.get(name) for row in rows], strict=False) for name in names}
+    return {"about_rows": pl.DataFrame(table)}
+
+
+def _about_workers(sources: Mapping[str, str], lost: Mapping[str | None, int]) -> pl.DataFrame | None:
+    """Return worker, source (human or model) and, if there are any, the number of unusable answers; None if empty."""
+    unusable = {worker: n for worker, n in lost.items() if worker}
+    workers = list(dict.fromkeys([*sources, *unusable]))
+    columns: dict[str, Any] = {"worker": workers}
+    if sources:
+        columns["source"] = [sources.get(worker) for worker in workers]
+    if unusable:
+        columns["unusable"] = [unusable.get(worker, 0) for worker in workers]
+    return pl.DataFrame(columns) if workers else None
+
+
+def _as_list(labels: Sequence[str]) -> str:
+    """Return the labels as a JSON list."""
+    return json.dumps(list(labels), ensure_ascii=False)
+
+
+def _lists(
+    names: Sequence[str | None], several: Mapping[str | None, Sequence[str]], codes: npt.NDArray[Any], many: Any
+) -> pl.Series:
+    """Return every answer as a JSON list: of names[code], or several[names[code]] where `many` is true.
+
+    A single label may be called `a|b` while another answer holds the two labels a and b.
+    """
+    single = [None if name is None else _as_list([name]) for name in names]
+    more = [_as_list(several.get(name, [])) for name in names]
+    index = codes.astype(np.int64) + np.where(many, len(names), 0)
+    return pl.Series("label", [*single, *more], dtype=pl.String).gather(index)

@@ -24,7 +24,7 @@ def sniff(head: FileHead) -> FormatMatch | None:
     cells = [cell.strip() for row in head.rows for cell in row[1:]]
     numbers = all(_NUMBER.fullmatch(cell) or cell.lower() in _MISSING for cell in cells)
     gaps = any(cell.lower() in _MISSING for cell in cells)
-    if head.kind == "table" and len(head.header) > 2 and not head.header[0].strip() and cells and numbers and gaps:
+    if len(head.header) > 2 and not head.header[0].strip() and cells and numbers and gaps:
         return FormatMatch(LIKELY, "its first column has no name and the others hold numbers and gaps")
     return None
 

@@ -15,7 +15,7 @@ from ...core.errors import DataError
 from ...core.options import ReadOptions
 from ..sources import Source, text_source
 from .base import LIKELY, FileHead, FormatMatch, ParsedFile, RowBuilder
-from .marks import MISSING, TAG, as_answer, spans_of_tags
+from .marks import MISSING, TAG, as_answer, spans_of_tags, token_ends
 
 TOKEN = ("token", "tokens", "word", "words", "form")
 _ID = re.compile(r"#\s*(?:id|sent_id|task|doc_id)\s*[:=]\s*(.+)")
@@ -23,8 +23,6 @@ _ID = re.compile(r"#\s*(?:id|sent_id|task|doc_id)\s*[:=]\s*(.+)")
 
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match lines of a token and tags such as O, B-PER, I-PER."""
-    if head.kind != "table":
-        return None
     lines = [" ".join(head.header).split(), *(" ".join(row).split() for row in head.rows)]
     named = bool(lines[0]) and lines[0][0].lower() in TOKEN
     lines = [line for line in lines[named:] if line and not line[0].startswith(("#", "-DOCSTART-"))]
@@ -67,10 +65,7 @@ def _add(
         raise DataError(f"{at}: two texts are called {name!r}; give them different names with `# id = NAME`")
     tokens = [line[0] for line in lines]
     texts[name] = " ".join(tokens)
-    ends, position = [], 0
-    for token in tokens:
-        ends.append((position, position + len(token)))
-        position += len(token) + 1
+    ends = token_ends(tokens)
     rows.mention(name)
     for j, worker in enumerate(workers):
         tags = [line[j + 1] for line in lines]

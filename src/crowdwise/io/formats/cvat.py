@@ -12,7 +12,7 @@ from ...core.options import ReadOptions
 from ..archives import members
 from ..sources import Source, chunks, printable, starts_with
 from .base import NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
-from .shapes.drawn import Shapes, kind_asked, numbers
+from .shapes import Shapes, kind_to_read, numbers
 
 # Elements that are read as boxes and as outlines.
 _SHAPES = ("box", "polygon")
@@ -55,7 +55,7 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
     tagged = any(tags for _, job in read_jobs for _, tags, _ in job.images)
     counts = [sum(shape == name for _, job in read_jobs for *_, drawn in job.images for shape, _ in drawn)
               for name in _SHAPES]  # fmt: skip
-    kind = kind_asked(options.expected_kind, *([0, 0] if tagged else counts))
+    kind = kind_to_read(options.expected_kind, *([0, 0] if tagged else counts))
     rows = _tags(read_jobs) if kind is None else _shapes(read_jobs, kind)
     rows.sources = sources
     return rows.finish(where, options, "tag" if kind is None else kind, notes)

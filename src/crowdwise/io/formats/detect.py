@@ -1,4 +1,4 @@
-"""Detect the format of a file from its beginning, by asking each format for a match."""
+"""Detect the format of a file from its beginning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..json.stream import objects
 from ..parquet import open_parquet
 from ..sources import Source, starts_with, text_source
 from . import FORMATS, get
-from .base import FileHead, FormatMatch
+from .base import FileHead
 from .records import is_parquet, records
 
 SOME = 20  # objects or rows that are inspected
@@ -24,30 +24,29 @@ PLAIN = "a plain table"
 def detect(source: Source, where: str, name: str) -> tuple[str | None, str]:
     """Return the format's name and the reason; None for a plain table. Two equally certain matches are an error."""
     head = look(source, where, name)
-    guesses: list[tuple[str, FormatMatch]] = []
-    for format_name in FORMATS:
-        guess = get(format_name).sniff(head)
-        if guess is not None:
-            guesses.append((format_name, guess))
-    if not guesses:
+    sniffed = (
+        (format_name, get(format_name).sniff(head)) for format_name, kinds in FORMATS.items() if head.kind in kinds
+    )
+    matches = [(format_name, match) for format_name, match in sniffed if match is not None]
+    if not matches:
         _refuse_unknown(head, where, name)
         return None, PLAIN
-    best = max(guess.certainty for _, guess in guesses)
-    first, *others = [(format_name, guess) for format_name, guess in guesses if guess.certainty == best]
+    best = max(match.certainty for _, match in matches)
+    (first, match), *others = [candidate for candidate in matches if candidate[1].certainty == best]
     if others:
-        second = others[0]
+        second, other = others[0]
         raise DataError(
-            f"{where} can be read as {first[0]} ({first[1].why}) and as {second[0]} ({second[1].why}); "
-            f"use --format {first[0]} or --format {second[0]}"
+            f"{where} can be read as {first} ({match.why}) and as {second} ({other.why}); "
+            f"use --format {first} or --format {second}"
         )
     names = set(head.header or (head.objects[0] if head.objects else ()))
     if {"task", "worker", "label"} <= names:
         plain = "jsonl" if head.kind == "objects" else "tsv" if name.lower().endswith(".tsv") else "csv"
         raise DataError(
-            f"{where} can be read as {first[0]} ({first[1].why}) and as a plain table (columns task, worker, label); "
-            f"use --format {first[0]} or --format {plain}"
+            f"{where} can be read as {first} ({match.why}) and as a plain table (columns task, worker, label); "
+            f"use --format {first} or --format {plain}"
         )
-    return first[0], first[1].why
+    return first, match.why
 
 
 def look(source: Source, where: str, name: str) -> FileHead:

@@ -22,7 +22,7 @@ def sniff(head: FileHead) -> FormatMatch | None:
     """Match an archive of JSONL files only."""
     all_jsonl = bool(head.members) and all(name.endswith(".jsonl") for name in head.members)
     labelled = head.inner is None or ("id" in head.inner and any(key in head.inner for key in LABELS))
-    if head.kind == "archive" and all_jsonl and labelled:
+    if all_jsonl and labelled:
         return FormatMatch(LIKELY, "it is an archive of JSONL files, one a user")
     return None
 
@@ -54,12 +54,12 @@ def _add(rows: RowBuilder, example: dict[str, Any], worker: str, options: ReadOp
     if isinstance(answer, list) and answer and all(is_span(mark) for mark in answer):
         rows.add(task, worker, [as_answer(mark_of(mark) for mark in answer)], kind="spans")
         if task is not None and isinstance(example.get("text"), str):
-            rows.empty_answers.texts[task] = example["text"]
+            rows.texts[task] = example["text"]
         return
     labels = texts(answer, "label", at)
     if labels:
         rows.add(task, worker, labels, kind="classes")
     elif answer == []:
-        rows.empty_answers.add(task, worker)
+        rows.add_empty(task, worker)
     else:
         rows.drop(NO_ANSWER)

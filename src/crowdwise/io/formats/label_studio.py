@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core import kind as kinds
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError
 from ...core.options import ReadOptions
 from ...core.vocabulary import quote
 from ..json.stream import objects
@@ -28,8 +28,7 @@ from .base import (
 from .cells import moment, number, text, texts
 from .marks import as_answer, code_points
 from .records import one_of
-from .shapes import label_studio as shapes
-from .shapes.drawn import Shapes
+from .shapes import BOXES, OUTLINES, Shapes, corners_of, numbers
 
 # type of control -> key of its value
 CHOICES = {
@@ -41,6 +40,13 @@ CHOICES = {
     "pairwise": "selected",
     "ranker": "ranker",
 }
+# type of drawn control -> kind of its answers
+DRAWN = {
+    "rectanglelabels": BOXES,
+    "rectangle": BOXES,
+    "polygonlabels": OUTLINES,
+    "polygon": OUTLINES,
+}
 # type of control -> kind of its answers
 KINDS = {
     "rating": "numbers",
@@ -49,12 +55,11 @@ KINDS = {
     "textarea": "texts",
     "pairwise": "comparisons",
     "ranker": "rankings",
-    **shapes.CONTROLS,
+    **DRAWN,
 }
 # spans of text
 MARKS = "labels"
 LISTS = ("annotations", "completions")  # the second is used by old exports
-UNSUPPORTED: dict[str, str] = {}
 
 
 def sniff(head: FileHead) -> FormatMatch | None:
@@ -90,7 +95,6 @@ class _Export:
     def __init__(self, where: str, options: ReadOptions) -> None:
         self.where, self.options = where, options
         self.rows: dict[str, RowBuilder] = {}
-        self.others: dict[str, str] = {}
         self.tasks: dict[str, None] = {}
         self.emails: dict[str, str] = {}
         self.controls: dict[str, Control] = {}
@@ -185,16 +189,14 @@ class _Export:
             if not isinstance(kind, str) or not isinstance(question, str):
                 continue
             value = _mapping(result.get("value"), at, "value")
-            if kind in UNSUPPORTED:
-                self.others[question] = kind
-            elif kind == MARKS and "start" in value and "end" in value:
+            if kind == MARKS and "start" in value and "end" in value:
                 to = result.get("to_name")
                 self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind)
                 marks.setdefault(question, []).extend(self._marks(task, value, data))
-            elif kind in shapes.CONTROLS:
+            elif kind in DRAWN:
                 to = result.get("to_name")
                 self.controls[question] = Control(question, to if isinstance(to, str) else "image", kind)
-                shapes.take(drawn.setdefault(question, Shapes()), result, value, at)
+                _add_shape(drawn.setdefault(question, Shapes()), result, value, at)
             elif kind in CHOICES:
                 if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
                     self.regions += 1  # about a part of the task: a region, a span, one item of several
@@ -204,7 +206,7 @@ class _Export:
                     self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind, joined)
                     answers.setdefault(question, []).extend(labels(kind, value, question, at))
         for question, shape in drawn.items():
-            wanted_kind = self.options.expected_kind if self.options.expected_kind in shapes.CONTROLS.values() else None
+            wanted_kind = self.options.expected_kind if self.options.expected_kind in DRAWN.values() else None
             answers[question] = [shape.text(wanted_kind or self._kind(question))]
         return answers | {question: [as_answer(spans)] for question, spans in marks.items()}
 
@@ -227,9 +229,9 @@ class _Export:
         rows, total = self._of(question), self.answers
         if kinds.get(self._kind(question)).blank is not None:
             for task, worker, time, duration in self.blank:
-                rows.empty_answers.add(task, worker, time, duration)
+                rows.add_empty(task, worker, time, duration)
             total -= len(self.blank)
-            rows.empty_answers.texts = self.texts
+            rows.texts = self.texts
         for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
             if n:
                 rows.drop(reason, n)
@@ -247,10 +249,6 @@ class _Export:
 
     def _question(self) -> str:
         requested = self.options.question
-        unsupported = {q: kind for q, kind in self.others.items() if q not in self.rows}
-        rejected = requested if requested in unsupported else next(iter(unsupported), None) if not self.rows else None
-        if rejected is not None:
-            raise ParameterError(f"{self.where}: question {rejected!r} {UNSUPPORTED[unsupported[rejected]]}")
         if not self.rows:
             why = "every annotation was skipped" if self.skips and not self.answers else "no annotation has a choice"
             raise DataError(f"{self.where}: {why}; is it the right file?")
@@ -293,6 +291,32 @@ def ranking_of(answer: Any, question: str, at: str) -> str:
     if not isinstance(answer, list):
         raise DataError(f"{at}: {question} is not an ordered list of items; several buckets are not supported")
     return json.dumps(texts(answer, question, at), ensure_ascii=False)
+
+
+def _add_shape(shapes: Shapes, result: dict[str, Any], value: dict[str, Any], at: str) -> None:
+    """Add one result, a rectangle or a polygon."""
+    kind = str(result["type"])
+    wide, high = (_size(result.get(f"original_{name}")) for name in ("width", "height"))
+    if DRAWN[kind] == BOXES:
+        x, y, width, height = numbers([value.get(name) for name in ("x", "y", "width", "height")], 4, at, "a rectangle")
+        turn = numbers([value.get("rotation") or 0], 1, at, "rotation")[0]
+        # Rotated in pixels: a percent of the width differs from a percent of the height.
+        scaled = (x * wide, y * high, width * wide, height * high)
+        named = value.get("rectanglelabels")
+        label = str(named[0]) if isinstance(named, list) and named else None
+        shapes.add_box(corners_of(*scaled, turn), label)
+        return
+    points = value.get("points")
+    pairs = [numbers(pair, 2, at, "a point") for pair in points] if isinstance(points, list) else []
+    shapes.add_outline([[round(x * wide, 6), round(y * high, 6)] for x, y in pairs])
+
+
+def _size(value: Any) -> float:
+    """Return pixels per percent; 1 if the size is unknown."""
+    try:
+        return float(value) / 100 if float(value) > 0 else 1.0
+    except (TypeError, ValueError):
+        return 1.0
 
 
 def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:

@@ -16,17 +16,47 @@ from ...core.vocabulary import quote
 from ..json.text import loads
 from .base import NO_ANSWER, Control, ParsedFile, RowBuilder, TaskItem
 from .cells import moment, number, text, texts
-from .label_studio import CHOICES, KINDS, UNSUPPORTED, labels
+from .label_studio import CHOICES, KINDS, labels
 
 ALWAYS = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 NOBODY = "task without annotations"
+Records = Iterable[tuple[str, dict[str, Any]]]  # (place for messages, record)
 
 
-def questions(records: Iterable[dict[str, Any]], name: str) -> tuple[list[str], list[str]]:
+def read_records(
+    records: Callable[[], Records],
+    where: str,
+    options: ReadOptions,
+    notes: tuple[str, ...] = (),
+    whole_records: Callable[[], Records] | None = None,
+) -> ParsedFile:
+    """Read an export in two passes: for the questions, then for the answers.
+
+    `records` begins a pass over the file. `whole_records` does the same with all columns, where
+    `records` leaves out some that are not needed for the answers.
+    """
+    name = options.columns.get("task", "id")
+    certain, possible = _questions(records(), name)
+    question, more = _choose_question(certain, possible, options, where)
+    rows = RowBuilder()
+    controls = {_add(rows, record, question, name, at) for at, record in records()} - {None}
+    notes += (
+        *more,
+        "this export does not distinguish ground truths from votes, or skips from gaps; Label Studio's JSON does",
+    )
+    result = rows.finish(where, options, question, notes)
+    not_data = {*ALWAYS, *certain, question}
+    result.items = lambda: _items((whole_records or records)(), name, not_data, where)
+    control = next(iter(controls)) if len(controls) == 1 else None
+    result.control = Control(question, kind=control or "choices", joined=options.multiple == "join")
+    return result
+
+
+def _questions(records: Records, name: str) -> tuple[list[str], list[str]]:
     """Return (columns that are certainly questions, all columns that may be one)."""
     first: dict[Any, dict[str, Any]] = {}
     is_certain: dict[str, bool] = {}
-    for record in records:
+    for _, record in records:
         if _empty(record.get("annotator")):
             continue
         first_values = first.setdefault(str(record.get(name)), {})
@@ -42,7 +72,7 @@ def questions(records: Iterable[dict[str, Any]], name: str) -> tuple[list[str], 
     return [key for key, certain in is_certain.items() if certain], list(is_certain)
 
 
-def choose_question(
+def _choose_question(
     certain: list[str], possible: list[str], options: ReadOptions, where: str
 ) -> tuple[str, tuple[str, ...]]:
     """Return the requested question, or the only certain one, and notes."""
@@ -59,7 +89,7 @@ def choose_question(
     )
 
 
-def add(rows: RowBuilder, record: dict[str, Any], question: str, name: str, at: str) -> str | None:
+def _add(rows: RowBuilder, record: dict[str, Any], question: str, name: str, at: str) -> str | None:
     """Add one record, an annotation or a task without one; return the type of control, if the answer shows it."""
     task = text(record.get(name), name, at)
     worker = text(record.get("annotator"), "annotator", at)
@@ -79,36 +109,9 @@ def add(rows: RowBuilder, record: dict[str, Any], question: str, name: str, at: 
     return control
 
 
-def finish(
-    rows: RowBuilder,
-    where: str,
-    options: ReadOptions,
-    question: str,
-    notes: tuple[str, ...],
-    records: Callable[[], Iterable[dict[str, Any]]],
-    excluded: Iterable[str],
-    controls: set[str | None],
-) -> ParsedFile:
-    """Finish the rows and add what this format lacks.
-
-    `excluded` are the columns of questions, which are not data of the tasks; `controls` are the types of control that
-    the answers showed.
-    """
-    notes += (
-        "this export does not distinguish ground truths from votes, or skips from gaps; Label Studio's JSON does",
-    )
-    result = rows.finish(where, options, question, notes)
-    not_data = {*ALWAYS, *excluded, question}
-    result.items = lambda: _items(records(), options.columns.get("task", "id"), not_data, where)
-    known_controls = controls - {None}
-    kind = next(iter(known_controls)) if len(known_controls) == 1 else None
-    result.control = Control(question, kind=kind or "choices", joined=options.multiple == "join")
-    return result
-
-
-def _items(records: Iterable[dict[str, Any]], name: str, not_data: set[str], where: str) -> Iterator[TaskItem]:
+def _items(records: Records, name: str, not_data: set[str], where: str) -> Iterator[TaskItem]:
     done: set[str] = set()
-    for record in records:
+    for _, record in records:
         task = text(record.get(name), name, where)
         if task is not None and task not in done:
             done.add(task)
@@ -132,8 +135,7 @@ def _labels(value: Any, question: str, at: str) -> tuple[list[str], str | None]:
             continue
         kind = next((kind for kind, key in CHOICES.items() if key in result), None)
         if kind is None or set(result) - {CHOICES[kind]}:
-            what = next((why for key, why in UNSUPPORTED.items() if key in result or result.get("type") == key), None)
-            raise DataError(f"{at}: {question} {what or 'holds no choice, rating or taxonomy of the whole task'}")
+            raise DataError(f"{at}: {question} holds no choice, rating or taxonomy of the whole task")
         answers += labels(kind, result, question, at)
         controls.add(kind)
     return list(dict.fromkeys(answers)), controls.pop() if len(controls) == 1 else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...core.options import ReadOptions
 from ..json.stream import objects
 from ..sources import Source
-from .base import SURE, TASK_COLUMNS, FileHead, FormatMatch, ParsedFile, RowBuilder
-from .label_studio_flat import add, choose_question, finish, questions
+from .base import SURE, TASK_COLUMNS, FileHead, FormatMatch, ParsedFile
+from .label_studio_flat import read_records
 
 
 def sniff(head: FileHead) -> FormatMatch | None:
@@ -17,12 +17,6 @@ def sniff(head: FileHead) -> FormatMatch | None:
 
 
 def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
-    """Read the file twice: for the questions, then for the answers."""
+    """Read one row per annotation."""
     options.allow_columns(where, "task", *TASK_COLUMNS)
-    name = options.columns.get("task", "id")
-    certain, possible = questions((record for _, record in objects(source, where)), name)
-    question, notes = choose_question(certain, possible, options, where)
-    rows = RowBuilder()
-    controls = {add(rows, record, question, name, at) for at, record in objects(source, where)}
-    reread = lambda: (r for _, r in objects(source, where))  # noqa: E731
-    return finish(rows, where, options, question, notes, reread, certain, controls)
+    return read_records(lambda: objects(source, where), where, options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import exp
 from typing import Any
 
 from ...core import kind as kinds
@@ -10,10 +12,8 @@ from ...core.options import ReadOptions
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
-from .base import LIKELY, NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
+from .base import LIKELY, NAN, NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
 from .cells import moment, number, text, texts
-from .judges.facts import facts, from_logprob
-from .judges.pairs import add_pair, pair_fields
 
 NAMES = {
     "task": ("item", "item_id", "task", "task_id", "example_id", "prompt_id", "question_id", "sample_id", "id"),
@@ -23,15 +23,29 @@ NAMES = {
 SCORES = ("score", "confidence", "probability")
 TIMES = ("time", "timestamp", "tstamp", "created_at")
 JUDGED = ("model", "model_name")
+# Facts about a verdict: our column and the fields that may hold it.
+FACTS = {
+    "repeat": ("repeat", "repetition", "run", "trial", "sample", "seed"),
+    "prompt": ("prompt_name", "prompt_version", "template", "protocol", "prompt"),
+    "order": ("order", "presentation_order"),
+    "version": ("version", "model_version", "judge_version"),
+    "cost": ("cost", "price", "price_per_example"),
+}
 # FastChat's grades of single answers: the judgment is a text, the grade is in `score`, -1 if it could not be parsed.
 GRADED = {"question_id", "model", "judge", "judgment", "score"}
+# Pairwise verdicts: FastChat writes both orders in a line, AlpacaEval a preference between 1 and 2.
+FASTCHAT = {"question_id", "model_1", "model_2", "g1_winner", "g2_winner", "judge"}
+ALPACA = {"instruction", "generator_1", "generator_2", "annotator", "preference"}
+# FastChat's two games: the first shows model_1 first, the second model_2; winners name the model.
+GAMES = {"g1_winner": "ab", "g2_winner": "ba"}
+TIE = "tie"
 
 
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match an item, a judge or model, and a verdict; or a comparison of two models."""
     for record in head.objects[:1]:
-        if pair_fields(record):
-            return FormatMatch(SURE, f"its records have {quote(pair_fields(record))}")
+        if _pair_fields(record):
+            return FormatMatch(SURE, f"its records have {quote(_pair_fields(record))}")
         if {"model_a", "model_b"} <= set(record):  # battles with a winner are comparisons, also by people
             return None
         fields = [next((n for n in names if n in record), None) for names in NAMES.values()]
@@ -45,8 +59,8 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
     options.allow_columns(where, "task", "worker", "label")
     rows, chosen, several, pairs = RowBuilder(), dict[str, str](), False, False
     for at, record in objects(source, where):
-        if not chosen and not options.columns and pair_fields(record):
-            add_pair(rows, record, at)
+        if not chosen and not options.columns and _pair_fields(record):
+            _add_pair(rows, record, at)
             pairs = True
             continue
         if not chosen:
@@ -112,6 +126,86 @@ def _add(rows: RowBuilder, record: dict[str, Any], chosen: dict[str, str], optio
         rows.sources[worker] = "model"
     score = next((record[name] for name in SCORES if name in record and name != chosen["label"]), None)
     time = next((record[name] for name in TIMES if name in record), None)
-    confidence = from_logprob(record) if score is None else number(score)
-    rows.add(task, worker, [verdict], confidence=confidence, time=moment(time), facts=facts(record, chosen.values()))
+    confidence = _from_logprob(record) if score is None else number(score)
+    rows.add(task, worker, [verdict], confidence=confidence, time=moment(time), facts=_facts(record, chosen.values()))
     return judged is not None
+
+
+def _facts(record: dict[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
+    """Return repeat, prompt, order, version and cost; fields in `taken` have another role."""
+    out: dict[str, Any] = {}
+    for role, names in FACTS.items():
+        value = next((record[n] for n in names if n in record and n not in taken), None)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            out[role] = number(value) if role == "cost" else str(value)
+    return out
+
+
+def _from_logprob(record: dict[str, Any]) -> float:
+    """Return the probability of the label's token, if its logarithm is given."""
+    value = number(record.get("logprob"))
+    return exp(value) if value <= 0 else NAN
+
+
+def _pair_fields(record: dict[str, Any]) -> list[str]:
+    """Return the fields that mark a comparison of two models; empty for other records."""
+    return next((sorted(fields) for fields in (FASTCHAT, ALPACA) if fields <= set(record)), [])
+
+
+def _add_pair(rows: RowBuilder, record: dict[str, Any], at: str) -> None:
+    """Add one row per verdict. The task is the question and the two models; the label names a model, not a position."""
+    if set(record) >= FASTCHAT:
+        _fastchat(rows, record, at)
+    else:
+        _alpaca(rows, record, at)
+
+
+def _fastchat(rows: RowBuilder, record: dict[str, Any], at: str) -> None:
+    pair = [text(record[name], name, at) for name in ("question_id", "model_1", "model_2")]
+    turn = record.get("turn")
+    task = f"{pair[0]}{'' if turn in (None, 1) else f' turn {turn}'} / {pair[1]} vs {pair[2]}"
+    judge = texts(record["judge"], "judge", at)
+    if "m1_score" in record:  # both answers were graded alone: one verdict without an order
+        row_facts = {"prompt": judge[1]} if len(judge) > 1 else {}
+        verdict = text(record["g1_winner"], "g1_winner", at)
+        _add_verdict(rows, task, judge[0] if judge else None, verdict, row_facts, time=moment(record.get("tstamp")))
+        return
+    for game, order in GAMES.items():
+        verdict = text(record[game], game, at)
+        row_facts = {"order": order} | ({"prompt": judge[1]} if len(judge) > 1 else {})
+        _add_verdict(rows, task, judge[0] if judge else None, verdict, row_facts, time=moment(record.get("tstamp")))
+
+
+def _alpaca(rows: RowBuilder, record: dict[str, Any], at: str) -> None:
+    instruction, first, second = (text(record[n], n, at) for n in ("instruction", "generator_1", "generator_2"))
+    preference = number(record["preference"])
+    verdict = TIE if preference == 0 else None  # early versions wrote a draw as 0
+    if 1 <= preference <= 2:
+        verdict = TIE if preference == 1.5 else "model_1" if preference < 1.5 else "model_2"
+    confidence = NAN if verdict in (None, TIE) or preference in (1, 2) else abs(preference - 1.5) + 0.5
+    _add_verdict(
+        rows,
+        f"{instruction} / {first} vs {second}",
+        text(record["annotator"], "annotator", at),
+        verdict,
+        _facts(record),
+        confidence,
+    )
+
+
+def _add_verdict(
+    rows: RowBuilder,
+    task: str,
+    judge: str | None,
+    verdict: str | None,
+    row_facts: dict[str, Any],
+    confidence: float = NAN,
+    time: float = NAN,
+) -> None:
+    rows.mention(task)
+    if judge:
+        rows.sources[judge] = "model"
+    if verdict not in ("model_1", "model_2", TIE):  # FastChat writes "error" if nothing could be parsed
+        rows.drop(NO_ANSWER, worker=judge)
+        return
+    rows.add(task, judge, [verdict], confidence=confidence, time=time, kind="classes", facts=row_facts)

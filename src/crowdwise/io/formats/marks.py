@@ -60,6 +60,15 @@ def code_units(text: str | None, start: int, end: int) -> tuple[int, int]:
     return tuple(at + sum(ord(c) > 0xFFFF for c in text[:at]) for at in (start, end))  # type: ignore[return-value]
 
 
+def token_ends(tokens: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the start and the end of each token in a text of tokens that are separated by blanks."""
+    ends, start = [], 0
+    for token in tokens:
+        ends.append((start, start + len(token)))
+        start += len(token) + 1
+    return ends
+
+
 def spans_of_tags(tags: Sequence[str], ends: Sequence[tuple[int, int]]) -> list[Mark]:
     """Convert tags of tokens (IOB1, IOB2, BIOES, ...) to spans; `ends` holds the start and end of each token.
 

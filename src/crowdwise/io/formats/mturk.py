@@ -28,7 +28,7 @@ Row = dict[str, str | None]
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match the columns HITId and WorkerId (old files: #HITId)."""
     names = {name.lstrip("#") for name in head.header}
-    if head.kind == "table" and "HITId" in names and names & set(WORKERS):
+    if "HITId" in names and names & set(WORKERS):
         return FormatMatch(SURE, "it has the columns `HITId` and `WorkerId`")
     return None
 
@@ -77,7 +77,7 @@ class _Answers:
                 questions.setdefault(name.removeprefix(ANSWER).partition(".")[0], []).append(name)
         self.json = JSON in header
         pattern = None if options.question is None else options.question.removeprefix(ANSWER)
-        self.asked, self.question = pattern, pattern or ""
+        self.requested, self.question = pattern, pattern or ""
         for column in (worker, *([] if "{i}" in task else [task])):
             if column not in header:
                 raise DataError(f"{where} has no column {column!r}; it has {quote(header, 8)}")
@@ -117,7 +117,7 @@ class _Answers:
             task = row.get(column)
             task = f"{task}/{digits}" if digits and task else task
             rows.mention(task)
-            labels = self._from_json(row) if self.json else _said(row, columns)
+            labels = self._from_json(row) if self.json else _labels_of(row, columns)
             if dropped or not labels:
                 rows.drop(dropped or NO_ANSWER)
                 continue
@@ -136,9 +136,9 @@ class _Answers:
             raise DataError(f"{at}: {JSON} holds no answers; download the results again")
         if not value:
             return []
-        self.question = one_of(sorted(value), self.asked, at)
+        self.question = one_of(sorted(value), self.requested, at)
         flat = dict(_flat(value[self.question], f"{ANSWER}{self.question}"))
-        return _said(flat, list(flat))
+        return _labels_of(flat, list(flat))
 
 
 def _flat(value: Any, name: str) -> Iterator[tuple[str, str | None]]:
@@ -149,7 +149,7 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, str | None]]:
         yield name, value if isinstance(value, str | None) else json.dumps(value)
 
 
-def _said(row: Row, columns: list[str]) -> list[str]:
+def _labels_of(row: Row, columns: list[str]) -> list[str]:
     """Return the labels in a question's columns: one column of text, or one true/false column per choice."""
     flags = [name for name in columns if name.count(".") >= 2 and not name.endswith(".label")]
     if flags:

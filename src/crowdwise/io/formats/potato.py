@@ -42,7 +42,7 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
         for instance, labels, seconds in _instances(state, at):
             for scheme, values in _schemes(labels, at).items():
                 scheme_rows = rows.setdefault(scheme, RowBuilder())
-                answers = _said(values, scheme, at)
+                answers = _labels_of(values, scheme, at)
                 if worker:
                     scheme_rows.sources[worker] = "human"
                 scheme_rows.add(instance, worker, answers, duration=seconds)
@@ -97,7 +97,7 @@ def _schemes(labels: Any, at: str) -> dict[str, dict[str, Any]]:
     raise DataError(f"{at}: the labels of an instance are {str(labels)[:40]!r}, neither a list nor an object")
 
 
-def _said(options: dict[str, Any], scheme: str, at: str) -> list[str]:
+def _labels_of(options: dict[str, Any], scheme: str, at: str) -> list[str]:
     """Return the labels: options whose value is a true flag, and other values themselves."""
     answers = []
     for option, value in options.items():

@@ -51,7 +51,7 @@ def _mark(rows: RowBuilder, example: dict[str, Any], options: ReadOptions, at: s
     task = text(example.get(key), key, at)
     rows.mention(task)
     if task is not None and isinstance(example.get("text"), str):
-        rows.empty_answers.texts[task] = example["text"]
+        rows.texts[task] = example["text"]
     answer, spans = example.get("answer"), example.get("spans") or []
     if answer != "accept":
         rows.drop(SKIPPED if answer == "ignore" else REFUSED if answer == "reject" else NO_ANSWER)

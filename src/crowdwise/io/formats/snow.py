@@ -15,7 +15,7 @@ WORKERS = ("!amt_worker_ids", "!amt_worker_id", "amt_worker_ids")
 
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match the columns !amt_worker_ids and orig_id."""
-    if head.kind == "table" and set(WORKERS) & set(head.header) and TASK in head.header:
+    if set(WORKERS) & set(head.header) and TASK in head.header:
         return FormatMatch(SURE, "it has the columns `!amt_worker_ids` and `orig_id`")
     return None
 

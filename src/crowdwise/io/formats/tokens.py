@@ -9,7 +9,7 @@ from ...core.options import ReadOptions
 from ..csv.file import open_csv
 from ..sources import Source
 from .base import SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
-from .marks import MISSING, TAG, as_answer, spans_of_tags
+from .marks import MISSING, TAG, as_answer, spans_of_tags, token_ends
 
 PLACES = ("token", "token_index", "token_id", "position")
 TAGS = ("tag", "iob", "bio", "ner_tag")
@@ -19,7 +19,7 @@ WORDS = ("word", "form", "token_text")
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match the columns task, worker, tag and a number of the token."""
     names = {name.strip().lower() for name in head.header}
-    if head.kind == "table" and {"task", "worker"} <= names and names & set(TAGS) and names & set(PLACES):
+    if {"task", "worker"} <= names and names & set(TAGS) and names & set(PLACES):
         return FormatMatch(SURE, "its columns are task, worker, the number of a token and its tag")
     return None
 
@@ -41,10 +41,10 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
             f"{where}, row {row + 1}: {frame[position][row]!r} in column {position!r} is not the number of a token"
         )
     frame = frame.with_columns(number.alias(position)).sort("task", "worker", position, maintain_order=True)
-    return _found(frame, position, tag, word, where, options)
+    return _rows(frame, position, tag, word, where, options)
 
 
-def _found(
+def _rows(
     frame: pl.DataFrame, position: str, tag: str, word: str | None, where: str, options: ReadOptions
 ) -> ParsedFile:
     rows = RowBuilder("spans")
@@ -56,10 +56,7 @@ def _found(
         if word is not None:
             for i, text in part.select(position, word).drop_nulls().iter_rows():
                 words[i - least] = text
-        starts = [0]
-        for token in words:
-            starts.append(starts[-1] + len(token) + 1)
-        ends = [(starts[i], starts[i] + len(words[i])) if word is not None else (i, i + 1) for i in range(n)]
+        ends = token_ends(words) if word is not None else [(i, i + 1) for i in range(n)]
         about[name] = {"task": name, "text": " ".join(words)} if word is not None else {"task": name, "tokens": n}
         for (worker,), rows_of_worker in part.group_by("worker", maintain_order=True):
             tags = ["O"] * n

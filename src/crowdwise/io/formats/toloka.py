@@ -21,7 +21,7 @@ UNFINISHED = {"SKIPPED": SKIPPED, "EXPIRED": "expired before it was submitted", 
 
 def sniff(head: FileHead) -> FormatMatch | None:
     """Match columns that begin with ASSIGNMENT:."""
-    if head.kind == "table" and any(n.startswith("ASSIGNMENT:") for n in head.header):
+    if any(n.startswith("ASSIGNMENT:") for n in head.header):
         return FormatMatch(SURE, "its columns begin with `INPUT:`, `OUTPUT:` and `ASSIGNMENT:`")
     return None
 

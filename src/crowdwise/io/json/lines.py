@@ -12,14 +12,14 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.faults import FAULTS, first_line
-from ..sources import Source, Table, lines, refuse_blanks, text_source, whole_lines, without_mark
+from ..sources import FileTable, Source, lines, refuse_blanks, text_source, whole_lines, without_mark
 from .text import loads, replace_half_character_bytes
 
 FIRST = 1000  # lines whose keys form the header
 BLOCK = 4096  # lines per attempt when searching for a malformed line
 
 
-def open_jsonl(source: Source, where: str) -> Table:
+def open_jsonl(source: Source, where: str) -> FileTable:
     """Open a JSONL file; the header is taken from the first lines, and `read` returns values as text."""
     source, head, notes = text_source(source, where)
     if head.lstrip().startswith(b"["):
@@ -42,7 +42,7 @@ def open_jsonl(source: Source, where: str) -> Table:
         return pl.concat([frame, frame.clear(blank)]) if blank > 0 else frame
 
     header = _keys(islice(lines(data, where), FIRST), where)
-    return Table(where, "jsonl", header, read, list(notes), all_names, with_lists=read)
+    return FileTable(where, "jsonl", header, read, list(notes), all_names, with_lists=read)
 
 
 def _survey(source: Source, where: str) -> tuple[int, Source]:

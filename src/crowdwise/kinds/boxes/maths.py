@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...stats.ragged import spread, starts, sums
-from ..numbers.maths.gaussian import gaussian
-from ..numbers.maths.rows import NumberFit, NumberRows
+
+if TYPE_CHECKING:
+    from ..numbers.maths.rows import NumberFit
 
 I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -524,6 +525,9 @@ def mean_sides(drawn: DrawnBoxes, objects: Objects) -> F8:
 
 def model_sides(drawn: DrawnBoxes, objects: Objects, use: F8, max_iter: int, tol: float) -> Sides:
     """Fit the corners by the model. Only boxes of the objects in `use` inform the workers' biases."""
+    from ..numbers.maths.gaussian import gaussian
+    from ..numbers.maths.rows import NumberRows
+
     offset, unit = _relative(drawn, objects)
     good = use[objects.object_of_box] > 0
     order = np.flatnonzero(good)[np.argsort(objects.object_of_box[good], kind="stable")]

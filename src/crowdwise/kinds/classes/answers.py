@@ -12,7 +12,7 @@ import polars as pl
 
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError, ParameterError
-from ...core.intake.column import Column, Respell, UnknownClasses, questions
+from ...core.intake.column import Column, Respell, UnknownClasses, missing_value_notes
 from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, union, widened
 from ...core.votes import frozen
 
@@ -136,7 +136,8 @@ class ClassCoder(Coder):
     def notes(self, answers: Answers) -> tuple[str, ...]:
         """Return notes on changed spellings, classes that look like missing values, and lost characters."""
         assert isinstance(answers, Classes)
-        return self.messages + questions(answers.classes, answers.label) + self.column.lost()
+        counts = np.bincount(answers.label, minlength=len(answers.classes))
+        return self.messages + missing_value_notes(answers.classes, counts) + self.column.lost()
 
 
 def check_not_numbers(labels: pl.Series) -> tuple[str, ...]:

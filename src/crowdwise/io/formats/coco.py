@@ -13,15 +13,15 @@ from typing import Any
 
 import polars as pl
 
-from ....core.errors import DataError
-from ....core.options import ReadOptions
-from ....core.vocabulary import quote
-from ...archives import members
-from ...json.stream import objects
-from ...sources import Source, starts_with
-from ..base import SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
-from ..cells import moment, text
-from .drawn import BOXES, OUTLINES, Shapes, corners_of, kind_asked, numbers
+from ...core.errors import DataError
+from ...core.options import ReadOptions
+from ...core.vocabulary import quote
+from ..archives import members
+from ..json.stream import objects
+from ..sources import Source, starts_with
+from .base import SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
+from .cells import moment, text
+from .shapes import BOXES, OUTLINES, Shapes, corners_of, kind_to_read, numbers
 
 WORKER_FIELDS = ("annotator", "annotator_id", "worker", "worker_id", "user", "user_id", "created_by")
 GOLD = "is_gold"
@@ -60,7 +60,7 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
     if not drawings:
         raise DataError(f"{where} holds no annotations; is it the right file?")
     counts = [sum(len(getattr(shapes, name)) for shapes in drawings.values()) for name in (BOXES, OUTLINES)]
-    kind = kind_asked(options.expected_kind, *counts) or BOXES
+    kind = kind_to_read(options.expected_kind, *counts) or BOXES
     rows = RowBuilder(kind)
     for task in sizes:
         rows.mention(task)

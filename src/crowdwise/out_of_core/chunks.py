@@ -1,6 +1,6 @@
-"""Files of any size as frames of bounded size: rows of task, worker, label and their numbers, a piece at a time.
+"""Read files of any size in chunks of rows of bounded size.
 
-Text is cut at ends of lines and goes through the same checks as a file that is read at once; Parquet is cut by rows.
+Text is cut at line ends and passes the same checks as a file that is read at once; Parquet is cut by rows.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from ..io.detect_kind import accepts_columns, kind_from_values, may_be_classes
 from ..io.numerals import with_points
 from ..io.parquet import open_parquet
 from ..io.reading import columns_of
-from ..io.sources import Table, chunks
+from ..io.sources import FileTable, chunks
 from ..io.tables import table_of
 from .files import File
 from .options import PartitionOptions
 
-# Rows of a piece of Parquet, bytes of a piece of text.
+# Rows of a chunk of Parquet, bytes of a chunk of text.
 ROWS, BYTES = 1 << 21, 1 << 26
-# What a row may say that a fit in parts has no use for, and what would change who speaks.
+# Columns that a fit in parts does not use, and those that it refuses since they distinguish answers of a worker.
 _IGNORED = ("gold", "source", "group", "text", "url", "cost")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _REFUSED = (*OCCASION_COLUMNS, "version")
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some rows of a file, by our names of its columns; `first` is the number of the first of them in the file."""
+class RowChunk:
+    """Some rows of a file, under our column names; `first` is the number of the first row in the file."""
 
     where: str
     first: int
@@ -44,17 +44,17 @@ class Piece:
     decimal_comma: bool
 
 
-def pieces(file: File, options: PartitionOptions, rows: int = ROWS, size: int = BYTES) -> Iterator[Piece]:
-    """The rows of a file, in order; what is wrong with it is said by its name, also that it vanished or changed."""
+def read_chunks(file: File, options: PartitionOptions, rows: int = ROWS, size: int = BYTES) -> Iterator[RowChunk]:
+    """Yield the rows of a file, in order; raise if it is damaged or changes while it is read."""
     file.check()
     try:
-        yield from _pieces(file, options, rows, size)
+        yield from _read_chunks(file, options, rows, size)
     except OSError as error:
         raise DataError(f"{file.where}: cannot be read ({error.strerror or first_line(error)})") from None
     file.check()
 
 
-def _pieces(file: File, options: PartitionOptions, rows: int, size: int) -> Iterator[Piece]:
+def _read_chunks(file: File, options: PartitionOptions, rows: int, size: int) -> Iterator[RowChunk]:
     chosen: Mapping[str, str] | None = None
     first = 0
     notes: tuple[str, ...] = ()
@@ -70,14 +70,14 @@ def _pieces(file: File, options: PartitionOptions, rows: int, size: int) -> Iter
         except DataError as error:
             raise DataError(str(error) if file.where in str(error) else f"{where}: {error}") from None
         picked.pop("about_rows", None)
-        yield Piece(where, first, picked, (*notes, *table.notes, *more), table.decimal_comma)
+        yield RowChunk(where, first, picked, (*notes, *table.notes, *more), table.decimal_comma)
         first, notes = first + frame.height, ()
     if first == 0:
         raise DataError(f"{file.where} has no rows; is it the right file?")
 
 
-def _chosen(table: Table, options: PartitionOptions) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Which column is which, as where one file is read; what a fit in parts cannot use is said."""
+def _chosen(table: FileTable, options: PartitionOptions) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the column of each role, as for a file that is read at once, and notes on columns that are not used."""
     kind, _, chosen, notes = columns_of(table, options.columns, options.kind)
     if kind.name != "classes" and options.kind is None and may_be_classes(table.header):
         some = table.read(list(chosen.values()))
@@ -89,7 +89,7 @@ def _chosen(table: Table, options: PartitionOptions) -> tuple[dict[str, str], tu
     if kind.name != "classes" or other is not None:
         display_name = (other or kind).display_name
         raise DataError(
-            f"{table.where} is read as {display_name}, and only classes are fitted in parts; say --kind classes, or "
+            f"{table.where} is read as {display_name}, and only classes are fitted in parts; use --kind classes, or "
             "read it into memory"
         )
     refused = [role for role in chosen if role in _REFUSED]
@@ -103,18 +103,20 @@ def _chosen(table: Table, options: PartitionOptions) -> tuple[dict[str, str], tu
     return {role: column for role, column in chosen.items() if role not in ignored}, notes
 
 
-def _parquet(file: File, rows: int) -> Iterator[Table]:
+def _parquet(file: File, rows: int) -> Iterator[FileTable]:
     if file.remote:
         lazy = pl.scan_parquet(file.name, glob=False)
         schema = _tried(file, lazy.collect_schema)
-        table = Table(file.where, "parquet", schema.names(), lambda names: lazy.select(names).collect(), schema=schema)
+        table = FileTable(
+            file.where, "parquet", schema.names(), lambda names: lazy.select(names).collect(), schema=schema
+        )
     else:
         table = open_parquet(Path(file.name), file.where)
         lazy = pl.scan_parquet(file.name, glob=False)
     n = int(_tried(file, lambda: lazy.select(pl.len()).collect()).item())
     for lo in range(0, n, rows):
         part = lazy.slice(lo, rows)
-        yield Table(
+        yield FileTable(
             file.where,
             "parquet",
             table.header,
@@ -130,8 +132,8 @@ def _tried(file: File, read: Any) -> Any:
         raise DataError(f"{file.where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
 
 
-def _text(file: File, size: int) -> Iterator[Table]:
-    """Tables of some of the lines each, all under the same header."""
+def _text(file: File, size: int) -> Iterator[FileTable]:
+    """Yield tables of some lines each, all with the same header."""
     stream = _lines_of(file, size) if file.remote else chunks(Path(file.name), file.where, size)
     quoted = file.format != "jsonl"
     head, remainder = b"", b""
@@ -165,7 +167,7 @@ def _first_line(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _end_of_line(data: bytes, start: int) -> int:
-    """Just behind the first line whose quotation marks are closed; 0 where it is not there yet."""
+    """Return the end of the first line with closed quotation marks; 0 if the data do not contain it."""
     at = start
     while (at := data.find(b"\n", at) + 1) > 0:
         if data.count(b'"', start, at) % 2 == 0:
@@ -174,7 +176,7 @@ def _end_of_line(data: bytes, start: int) -> int:
 
 
 def _whole_lines(data: bytes, quoted: bool) -> int:
-    """Just behind the last line that is whole; a line may end within quotation marks."""
+    """Return the end of the last complete row; a line may end within quotation marks."""
     at = data.rfind(b"\n") + 1
     if not quoted or not at:
         return at

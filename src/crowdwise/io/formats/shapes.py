@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....core.errors import DataError
+from ...core.errors import DataError
 
 # Kinds of answers.
 BOXES, OUTLINES = "boxes", "outlines"
@@ -52,7 +52,7 @@ def numbers(values: Any, n: int | None, at: str, what: str) -> list[float]:
     return floats
 
 
-def kind_asked(kind: str | None, boxes: int, outlines: int) -> str | None:
+def kind_to_read(kind: str | None, boxes: int, outlines: int) -> str | None:
     """Return the kind to read: the requested one, else the one that occurs."""
     if kind in (BOXES, OUTLINES):
         return kind

@@ -1,1 +1,0 @@
-"""Logs of LLM judges: facts about verdicts, and pairwise comparisons."""

@@ -1,1 +1,0 @@
-"""Boxes and outlines in exports of image annotation tools."""
