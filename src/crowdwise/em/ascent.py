@@ -15,12 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.callback import Callback
 from .journal import LoopCheckpoint, loop_checkpoint
 
-F8 = npt.NDArray[np.float64]
 MEMORY = 10
 # Most halvings of a step; a smaller step fails because of rounding.
 HALVINGS = 30

@@ -10,11 +10,9 @@ from dataclasses import dataclass, fields
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.callback import Callback
-
-F8 = npt.NDArray[np.float64]
 
 
 class Statistics(Protocol):

@@ -19,15 +19,14 @@ from functools import partial
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.callback import Callback
 from .drivers import Jobs
 from .journal import current
 from .kernels.memory import Memory
 from .loop import Fit, LoopModel, Statistics, added, climb, plus
 
-F8 = npt.NDArray[np.float64]
 __all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "posterior_under", "run"]
 
 

@@ -7,9 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
-I8 = npt.NDArray[np.int64]
+from ..core.arrays import F8, I4, I8
 
 
 class LabelRows(Protocol):

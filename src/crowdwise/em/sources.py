@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from ..core.arrays import I4
 from ..core.votes import Votes
 
-GoldCodes = npt.NDArray[np.int32]
+GoldCodes = I4
 V = TypeVar("V", bound=Votes[Any])
 V_co = TypeVar("V_co", bound=Votes[Any], covariant=True)
 

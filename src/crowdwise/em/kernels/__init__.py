@@ -19,8 +19,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8, I4
 from ..loop import Additive
 from . import plain
 from .memory import Memory
@@ -28,8 +28,6 @@ from .memory import Memory
 if TYPE_CHECKING:
     from ..rows import LabelRows
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 # Rows × classes from which the compiled kernels pay for their import.
 COMPILED_FROM = 150_000

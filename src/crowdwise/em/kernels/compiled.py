@@ -15,13 +15,11 @@ from functools import cache
 from math import exp, log
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from ...core.arrays import F8
 from ...core.order_kernels import counting_order
 from .rows import add_row, finish_row, prefetch_at, prefetch_row, product_row, scale_row
-
-F8 = npt.NDArray[np.float64]
 
 SPECIALISED_UP_TO = 64
 _BLOCK = 16

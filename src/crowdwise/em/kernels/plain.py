@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8, I4
 from ...stats.logspace import normalise_rows, segment_sum
 
 if TYPE_CHECKING:
     from ..rows import LabelRows
     from . import Stats
 
-F8 = npt.NDArray[np.float64]
 
-
-def e_step(shard: LabelRows, theta: F8, prior: F8, gold: npt.NDArray[np.int32] | None) -> tuple[F8, float]:
+def e_step(shard: LabelRows, theta: F8, prior: F8, gold: I4 | None) -> tuple[F8, float]:
     """Return the posterior and the log-likelihood; theta is [worker, observed, true]."""
     k = shard.n_classes
     votes = np.log(theta).reshape(-1, k)[shard.cell]

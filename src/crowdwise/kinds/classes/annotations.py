@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...core.errors import DataError, LedgerWarning
 from ...core.intake.coding import encode
 from ...core.intake.column import UnknownClasses
@@ -24,7 +24,7 @@ from ...core.kind import Kind
 from ...core.ledger import Ledger
 from ...core.side_tables import SideTable
 from ...core.vocabulary import Codes, recode, sorted_vocabulary, union
-from ...core.votes import F8, Votes
+from ...core.votes import Votes
 from ..hooks import CommonHooks
 from .answers import ClassCoder, Classes
 
@@ -207,18 +207,18 @@ class Annotations(Votes[Classes]):
         return len(self.answers.classes)
 
     @cached_property
-    def cell(self) -> npt.NDArray[np.int32]:
+    def cell(self) -> I4:
         """worker * n_classes + label of every row, the index of its entries in confusion tables."""
         if self.n_workers * self.n_classes >= 2**31:
             raise DataError(f"{self.n_workers:,} workers × {self.n_classes:,} classes are too many for one model")
         return self.worker * np.int32(self.n_classes) + self.label
 
     @cached_property
-    def votes(self) -> npt.NDArray[np.float64]:
+    def votes(self) -> F8:
         """votes[task, class]: the number (with weights: the total weight) of the labels of each class."""
         return self.count_votes()
 
-    def count_votes(self) -> npt.NDArray[np.float64]:
+    def count_votes(self) -> F8:
         """Return `votes` as a new array."""
         out = np.empty((self.n_tasks, self.n_classes))
         # In blocks of tasks, so that numpy's copies are small and the counts stay in the cache.

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.answers import Answers, Coder
+from ...core.arrays import Mask
 from ...core.errors import DataError, ParameterError
 from ...core.intake.column import Column, Respell, UnknownClasses, missing_value_notes
 from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, union, widened
 from ...core.votes import frozen
 
-Mask = npt.NDArray[np.bool_]
 # More different whole numbers than this, close together, are rarely classes.
 MANY = 12
 # Value of `order` for classes that are numbers.

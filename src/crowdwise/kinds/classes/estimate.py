@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4, I8
 from ...core.estimate import Arrays, Estimate, Rules, WorkerSummary
 from ...core.result import Result
 from ...stats.ties import break_ties
 from .maths.skill import Skill, contradicts, rows_of
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class ClassPosterior(Estimate):
     classes: pl.Series
     difficulty: F8 | None = None
     seed: int = 0
-    order: npt.NDArray[np.int64] | None = None
+    order: I8 | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassPosterior:
@@ -54,7 +53,7 @@ class ClassPosterior(Estimate):
         return len(self.posterior)
 
     @cached_property
-    def labels(self) -> npt.NDArray[np.int32]:
+    def labels(self) -> I4:
         """Code of the most probable class of each task; ties are broken by the method's seed."""
         return break_ties(self.posterior, self.seed)
 
@@ -74,7 +73,7 @@ class ClassPosterior(Estimate):
         p = np.where(self.posterior > 0, self.posterior, 1.0)
         return np.asarray(np.abs((self.posterior * np.log(p)).sum(axis=1)))
 
-    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def table(self, n_labels: I8) -> dict[str, Any]:
         """Return the columns label, confidence, entropy, n_labels, (difficulty), p_<class>..."""
         columns: dict[str, Any] = {
             "label": self.classes.gather(self.labels),

@@ -12,12 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4
 from ....em.rows import LabelRows, row_weights
 from ....stats.logspace import normalise_rows
 
-F8 = npt.NDArray[np.float64]
 # Number of rows from which the compiled kernel pays for its import.
 COMPILED_FROM = 50_000
 
@@ -41,7 +40,7 @@ def ability_pass(
     votes: LabelRows,
     ability: F8,
     easiness: F8,
-    gold: npt.NDArray[np.int32] | None = None,
+    gold: I4 | None = None,
     compiled: bool | None = None,
 ) -> Slope:
     """Make one pass over the rows; gold[task] is a class, or n_classes for a task without gold."""
@@ -53,7 +52,7 @@ def ability_pass(
     return _compiled(votes, ability, easiness, gold) if compiled else _plain(votes, ability, easiness, gold)
 
 
-def _compiled(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
+def _compiled(votes: LabelRows, ability: F8, easiness: F8, gold: I4 | None) -> Slope:
     from .ability_kernels import sweep
 
     posterior = np.empty((votes.n_tasks, votes.n_classes))
@@ -72,7 +71,7 @@ def _compiled(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.
     return Slope(posterior, float(total), *slopes)
 
 
-def _plain(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
+def _plain(votes: LabelRows, ability: F8, easiness: F8, gold: I4 | None) -> Slope:
     n, k = votes.n_tasks, votes.n_classes
     ease = np.exp(easiness)[votes.task]
     row_ability = ability[votes.worker]

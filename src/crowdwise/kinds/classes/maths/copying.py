@@ -20,17 +20,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigh
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....em.kernels import Workspace, shared_pool
 from ....em.loop import Additive
 from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum
 from .leave_out import FLOOR, LeaveOutTables, SameWorkerVotes
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 # Limits: busiest workers that are compared, and ordered pairs of labels × classes that are examined (approximate).
 MOST_WORKERS, MOST_PAIRS = 400, 20_000_000
@@ -99,7 +96,7 @@ def pair_sums(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, step: 
     return PairSums(table + table.transpose(0, 2, 1))
 
 
-def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: npt.NDArray[np.bool_], m: int) -> F8:
+def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: Mask, m: int) -> F8:
     rows, k = space.shard, q.shape[1]
     task, worker, label = rows.task.astype(np.int64), rows.worker, rows.label
     weight = row_weights(rows)
@@ -136,9 +133,9 @@ def _plain(space: Workspace, q: F8, tables: LeaveOutTables, place: I4, chosen: n
     return np.stack([np.bincount(key, weights=v * pair, minlength=m * m).reshape(m, m) for v in values])
 
 
-def groups_of(sums: PairSums, labels: F8) -> list[npt.NDArray[np.int64]]:
+def groups_of(sums: PairSums, labels: F8) -> list[I8]:
     """Return groups among the compared workers, strongest first; labels[worker] is the number of labels given."""
-    out: list[npt.NDArray[np.int64]] = []
+    out: list[I8] = []
     remaining = np.arange(len(labels))
     n_labels = max(float(labels.sum()), 1.0)
     while len(remaining) >= 3 and len(out) < MOST_GROUPS:

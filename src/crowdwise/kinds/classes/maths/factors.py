@@ -6,17 +6,15 @@ R[i, a] R[b, a]^-1 R[b, j] = A_i^T D A_a (A_b^T D A_a)^-1 A_b^T D A_j = A_i^T D 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8, Mask
 from .moments import PairTables
-
-F8 = npt.NDArray[np.float64]
 
 # Anchors considered for each worker, pairs of anchors that are averaged, and relative cutoff of the pseudo-inverse.
 ANCHORS, AVERAGED, RCOND = 8, 5, 1e-2
 
 
-def impute_blocks(pairs: PairTables, good: npt.NDArray[np.bool_]) -> F8:
+def impute_blocks(pairs: PairTables, good: Mask) -> F8:
     """Return blocks[i, j, l, l'] of the `good` workers: observed where possible, else imputed through anchors, else
     the product of the margins (independence)."""
     place = np.cumsum(good) - 1
@@ -38,7 +36,7 @@ def impute_blocks(pairs: PairTables, good: npt.NDArray[np.bool_]) -> F8:
     return blocks
 
 
-def _through_anchors(blocks: F8, inverse: F8, n: F8, x: int, y: int, anchors: npt.NDArray[np.int64]) -> F8 | None:
+def _through_anchors(blocks: F8, inverse: F8, n: F8, x: int, y: int, anchors: I8) -> F8 | None:
     a, b = anchors[x], anchors[y]
     a, b = a[n[x, a] > 0], b[n[y, b] > 0]
     # The reliability of a chain is that of its smallest table.
@@ -62,7 +60,6 @@ def _through_anchors(blocks: F8, inverse: F8, n: F8, x: int, y: int, anchors: np
 # leading eigenvectors, repeat. The matrix of each round is (observed - V V^T at the observed entries) + V V^T: sparse
 # plus low rank, so that large problems need no dense matrix (Lanczos).
 
-I8 = npt.NDArray[np.int64]
 
 # Below this size a dense eigensolver is quicker.
 _DENSE = 300
@@ -131,7 +128,7 @@ def common_order(confusion: F8, weight: F8) -> I8:
     return best_order(mean.T)
 
 
-def align(confusion: F8, pairs: PairTables, good: npt.NDArray[np.bool_]) -> F8:
+def align(confusion: F8, pairs: PairTables, good: Mask) -> F8:
     """Bring confusion matrices, whose rows are in a different order for each worker, into one common order.
 
     A well-connected worker with a well-conditioned matrix sets the order; every next worker, those with the most

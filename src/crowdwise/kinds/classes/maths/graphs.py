@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-F8 = npt.NDArray[np.float64]
+from ....core.arrays import F8, I8
+
 # Share of the old posterior kept in each sweep, so that neighbours do not swap classes forever.
 DAMPING = 0.5
 
@@ -51,7 +52,7 @@ def softmax(x: F8) -> F8:
 _CELLS = 16_000_000
 
 
-def neighbours(features: npt.NDArray[Any], k: int = 10) -> npt.NDArray[np.int64]:
+def neighbours(features: npt.NDArray[Any], k: int = 10) -> I8:
     """Return the k nearest rows [row, k] by the cosine of the standardised columns of their features."""
     x = np.asarray(features, dtype=np.float64)
     x = x.reshape(len(x), -1)

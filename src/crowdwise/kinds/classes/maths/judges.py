@@ -15,12 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8, Mask
 from ....stats.logspace import normalise_rows, segment_sum, shares
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Floor of predictions, which need a logarithm.
 LEAST = 0.01
@@ -74,7 +71,7 @@ def mean_by_task(values: F8, weight: F8, offsets: I8) -> F8:
 # only M + K parameters, so 60 gold labels are enough; weights may be negative. The loss is convex and minimised by
 # Newton's method. Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1.
 
-Make = Callable[[npt.NDArray[np.bool_]], F8]
+Make = Callable[[Mask], F8]
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 FOLDS = 5

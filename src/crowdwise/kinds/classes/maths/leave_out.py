@@ -22,8 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....em.kernels import Workspace, shared_pool, transposed
 from ....em.loop import Additive
 from ....em.rows import LabelRows, row_weights
@@ -31,8 +31,6 @@ from ....stats.logspace import normalise_rows, segment_sum
 
 # ----------------------------------------------------------------
 # Sums over the votes of the same worker on the same task, for every row.
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +55,10 @@ class SameWorkerVotes:
         return cls(group_sums(at, weight), group_sums(same, weight), group_sums(at, hit))
 
 
-def group_sums(group: npt.NDArray[np.int64], values: F8) -> F8:
+def group_sums(group: I8, values: F8) -> F8:
     """Return, for each row, the sum of the values in its group."""
     return np.bincount(group, weights=values).astype(np.float64)[group]
 
-
-I4 = npt.NDArray[np.int32]
 
 STRENGTHS = np.array([1.0, 8.0, 64.0])
 # Two kinds of base for every strength: the pooled confusion, then the worker's own accuracy.
@@ -224,7 +220,7 @@ def _plain(
     tables: LeaveOutTables,
     mixture: F8,
     source: I4 | None,
-    chosen: npt.NDArray[np.bool_],
+    chosen: Mask,
     mode: int,
 ) -> tuple[F8, Predictions]:
     rows, k = space.shard, q.shape[1]
@@ -262,7 +258,7 @@ def _plain(
     return posterior, Predictions(curve, np.array([weight[has_others].sum()]), scores)
 
 
-def _without_source(rows: LabelRows, log: F8, score: F8, source: I4 | None) -> tuple[F8, npt.NDArray[np.bool_]]:
+def _without_source(rows: LabelRows, log: F8, score: F8, source: I4 | None) -> tuple[F8, Mask]:
     """Log-likelihood of each row's task without the row's source, and whether another source labelled the task."""
     worker = rows.worker if source is None else source[rows.worker]
     task = rows.task.astype(np.int64)
@@ -283,7 +279,7 @@ def _compiled(
     tables: LeaveOutTables,
     mixture: F8,
     source: I4 | None,
-    chosen: npt.NDArray[np.bool_],
+    chosen: Mask,
     mode: int,
 ) -> tuple[F8, Predictions]:
     from .leave_out_kernels import predict_kernel

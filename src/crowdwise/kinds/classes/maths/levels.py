@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....core.arrays import F8, I8, Mask
 from ....stats.dirichlet import log_rows
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.integer[Any]]
 
 # Initial ease of the levels, in logits, and rounds of EM.
@@ -178,7 +177,7 @@ def fit(
     label: I8,
     shape: tuple[int, int, int],
     start: F8,
-    has_gold: npt.NDArray[np.bool_],
+    has_gold: Mask,
     vote_weight: F8,
 ) -> Levels:
     """Fit the model to codes, with at most one label per worker and task.

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8
 from ....core.order import offsets
 from ....em.rows import row_weights
 from ....stats.coins import coins, even
@@ -25,8 +25,6 @@ from ....stats.logspace import normalise_rows, segment_sum
 if TYPE_CHECKING:
     from ....em.rows import LabelRows
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Edges × nodes × classes processed at a time: 32 MB.
 CHUNK = 4_000_000

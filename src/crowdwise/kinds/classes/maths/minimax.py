@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4
 from ....em.kernels import COMPILED_FROM
 from ....em.rows import LabelRows
 from ....stats.logspace import normalise_rows, segment_sum
@@ -19,7 +19,6 @@ from ....stats.logspace import normalise_rows, segment_sum
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-F8 = npt.NDArray[np.float64]
 # Cells (row, true, observed) processed at a time, to fit the CPU cache.
 BLOCK = 400_000
 # Most cells of one task for the compiled pass; above, numpy works block by block.
@@ -42,7 +41,7 @@ def minimax_pass(
     votes: LabelRows,
     worker: F8,
     task: F8 | None,
-    gold: npt.NDArray[np.int32] | None = None,
+    gold: I4 | None = None,
     posterior: F8 | None = None,
 ) -> Logits:
     """Make one pass over the votes, in numpy for small data and in numba for large data.
@@ -56,9 +55,7 @@ def minimax_pass(
     return _plain(votes, worker, task, gold, posterior)
 
 
-def _plain(
-    votes: LabelRows, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
-) -> Logits:
+def _plain(votes: LabelRows, worker: F8, task: F8 | None, gold: I4 | None, posterior: F8 | None) -> Logits:
     """Pass in numpy, block by block."""
     n, k = votes.n_tasks, votes.n_classes
     q_all = np.empty((n, k))
@@ -99,9 +96,7 @@ def _plain(
     return Logits(q_all, total, *(x.reshape(-1, k, k) for x in (slope, bend, task_slope, task_bend)))
 
 
-def _compiled(
-    votes: LabelRows, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
-) -> Logits:
+def _compiled(votes: LabelRows, worker: F8, task: F8 | None, gold: I4 | None, posterior: F8 | None) -> Logits:
     """Pass in numba, task by task."""
     from .logits_kernels import sweep
 
@@ -120,7 +115,7 @@ def _compiled(
     return Logits(q, float(total), slope, bend, task_slope, task_bend)
 
 
-def _task_posterior(score: F8, gold: npt.NDArray[np.int32] | None, posterior: F8 | None) -> tuple[F8, float]:
+def _task_posterior(score: F8, gold: I4 | None, posterior: F8 | None) -> tuple[F8, float]:
     """Posterior and value of the tasks, clamped to gold, or the expected value under a given posterior."""
     if posterior is not None:
         return posterior, float((posterior * score).sum())
@@ -133,7 +128,7 @@ def _task_posterior(score: F8, gold: npt.NDArray[np.int32] | None, posterior: F8
     return q, float(norm.sum())
 
 
-def _by_worker(worker: npt.NDArray[np.int32], n_workers: int) -> csr_array:
+def _by_worker(worker: I4, n_workers: int) -> csr_array:
     """Sparse matrix that sums rows by worker."""
     from scipy.sparse import csr_array
 

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....core.errors import DataError
 from ....em.rows import row_weights
 
 if TYPE_CHECKING:
     from ....em.rows import LabelRows
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Limits: pairs of labels on the same task that a sparse product may visit, and cells of all pair tables together.
 MAX_LABEL_PAIRS = 200_000_000
@@ -104,14 +102,14 @@ class PairTables:
         tasks = np.bincount(self.first, weights=n, minlength=m) + np.bincount(self.second, weights=n, minlength=m)
         return tasks.astype(np.float64)
 
-    def has_pairs(self) -> npt.NDArray[np.bool_]:
+    def has_pairs(self) -> Mask:
         """Mask of the workers that are in some pair."""
         out = np.zeros(self.n_workers, dtype=bool)
         out[self.first] = out[self.second] = True
         return out
 
 
-def rows_with_overlap(annotations: LabelRows, fewest: float, most: float) -> tuple[npt.NDArray[np.bool_], int]:
+def rows_with_overlap(annotations: LabelRows, fewest: float, most: float) -> tuple[Mask, int]:
     """Mask of the rows of workers that may share `fewest` tasks with another one, and the number of workers dropped
     for cost.
 
@@ -139,7 +137,7 @@ def rows_with_overlap(annotations: LabelRows, fewest: float, most: float) -> tup
     return keep & (row_rank < low), int((busy >= fewest).sum()) - low
 
 
-def _n_label_pairs(task: npt.NDArray[np.int32]) -> float:
+def _n_label_pairs(task: I4) -> float:
     """Number of ordered pairs of labels on the same task, the cost of a product over all pairs of workers."""
     return float((np.bincount(task).astype(np.float64) ** 2).sum()) if len(task) else 0.0
 

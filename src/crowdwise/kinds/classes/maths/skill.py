@@ -23,9 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ....core.arrays import F8, I4, Mask
 
 PRIOR_STRENGTH = 2.0
 COMMON_ERRORS = 1.0
@@ -43,11 +42,11 @@ class Skill:
 
 
 def worker_skill(
-    worker: npt.NDArray[np.int32],
+    worker: I4,
     right: F8,
     n_workers: int,
     weight: F8 | None = None,
-    is_gold: npt.NDArray[np.bool_] | None = None,
+    is_gold: Mask | None = None,
     level: float = 0.95,
 ) -> Skill:
     """Estimate skills from right[row], the probability that the label is right; is_gold[row]: its task has gold."""
@@ -55,11 +54,11 @@ def worker_skill(
 
 
 def skill_sums(
-    worker: npt.NDArray[np.int32],
+    worker: I4,
     right: F8,
     n_workers: int,
     weight: F8 | None = None,
-    is_gold: npt.NDArray[np.bool_] | None = None,
+    is_gold: Mask | None = None,
 ) -> F8:
     """Sums over rows that determine the skills: labels, hits, variance and labels on gold, [4, worker]."""
     sums = np.zeros((4, n_workers))
@@ -136,7 +135,7 @@ def crowd_rows(counts: F8) -> F8:
     return np.asarray(pooled / pooled.sum(axis=1, keepdims=True))
 
 
-def contradicts(confusion: F8, counts: F8) -> npt.NDArray[np.bool_]:
+def contradicts(confusion: F8, counts: F8) -> Mask:
     """Mask of the cells of confusion[worker, true, observed] that differ from the shares of the counts by more than
     ERRORS standard errors and two pseudo-labels."""
     n = counts.sum(axis=2, keepdims=True)

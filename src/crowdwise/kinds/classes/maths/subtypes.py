@@ -7,12 +7,10 @@ without a floor, because weights of empty groups are as small as e^-100. Small d
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8
 from ....em.kernels import COMPILED_FROM, Stats, Workspace
 from ....stats.logspace import normalise_rows, segment_sum
-
-F8 = npt.NDArray[np.float64]
 
 
 def subtype_posterior(space: Workspace, log_theta: F8, log_weight: F8) -> F8:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ....core import method_registry as registry
+from ....core.arrays import F8
 from ....core.callback import Callback
 from ....core.method import FitOptions, FitOutput, Method
 from ....core.result import Result
@@ -27,7 +27,6 @@ from .skills import expected_wrong, lazy_skills
 if TYPE_CHECKING:
     from .infer import ClassModel
 
-F8 = npt.NDArray[np.float64]
 __all__ = ["Aggregator", "FitState", "PartitionedAggregator", "PartitionedVotes", "Solution", "SolveOptions"]
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8
 from ....core.errors import DataError, ParameterError
 from ....core.params import AtLeast, Between, Count, NonNegative, Positive, PositiveShare, Proportions, Whole
 from ....em.kernels import Stats, Workspace, stats_of, transposed
@@ -30,8 +31,6 @@ from .confusion.base import ConfusionAggregator, ConfusionFit, ConfusionModel, P
 from .gold import ClassOrder, GoldLabels
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Predictor, Solution, VotesShape
 from .voting import SamplerRows
-
-F8 = npt.NDArray[np.float64]
 
 # exp(digamma(prior)) reaches the kernels' floor of 1e-18 below about 0.025; from this value up the ELBO is exact.
 LEAST_PRIOR = 0.05
@@ -344,7 +343,7 @@ class Gibbs(Aggregator):
 class Chain:
     """The sampler's state, with classes by rank: z, its counts, and the sums that become means."""
 
-    def __init__(self, votes: Annotations, rows: SamplerRows, gold: npt.NDArray[np.int32], method: Gibbs) -> None:
+    def __init__(self, votes: Annotations, rows: SamplerRows, gold: I4, method: Gibbs) -> None:
         k, m = votes.n_classes, votes.n_workers
         self.rows, self.gold, self.prior_class = rows, gold, method.prior_class
         self.prior = diagonal_prior(k, method.prior_diagonal, method.prior_off)  # observed, true
@@ -399,7 +398,7 @@ class Chain:
         return np.ascontiguousarray(rows / rows.sum(axis=2, keepdims=True))
 
 
-def _count_classes(cell: npt.NDArray[np.integer], z: npt.NDArray[np.int64], weight: F8, n: int, k: int) -> F8:
+def _count_classes(cell: npt.NDArray[np.integer], z: I8, weight: F8, n: int, k: int) -> F8:
     """Return the summed weight of each (cell, true class), flat."""
     return np.bincount(cell * np.int64(k) + z, weights=weight, minlength=n * k).astype(np.float64)
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....core.errors import CrowdwiseWarning
 from ....core.result import Result
 from ....evaluation.accepting_order import accepting_order, second_model
@@ -25,8 +25,6 @@ from .gold import GoldLabels
 
 if TYPE_CHECKING:
     from .base import Aggregator, SolveOptions
-
-F8 = npt.NDArray[np.float64]
 
 
 def calibrated(
@@ -74,7 +72,7 @@ def calibrated(
     return replace(result, estimate=estimate, gold=mask, extra=extra)
 
 
-def _order(method: Aggregator, annotations: Annotations, label: npt.NDArray[np.int32], confidence: F8) -> F8:
+def _order(method: Aggregator, annotations: Annotations, label: I4, confidence: F8) -> F8:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)
         model = second_model(method.name, method.params())
@@ -85,9 +83,7 @@ def _noted(result: Result, note: dict[str, Any]) -> Result:
     return replace(result, extra={**result.extra, KEY: note})
 
 
-def sums_of(
-    blind: F8, n_labels: npt.NDArray[np.int64], gold: GoldLabels, fit_gold: npt.NDArray[np.bool_] | None = None
-) -> GoldSums:
+def sums_of(blind: F8, n_labels: I8, gold: GoldLabels, fit_gold: Mask | None = None) -> GoldSums:
     """Return the sums from which a fit without gold is calibrated.
 
     Args:
@@ -135,8 +131,8 @@ def learn(sums: GoldSums) -> tuple[GoldCalibration | None, dict[str, Any]]:
 def corrected(
     posterior: F8,
     calibration: GoldCalibration,
-    n_labels: npt.NDArray[np.int64],
-    fit_gold: npt.NDArray[np.bool_] | None,
+    n_labels: I8,
+    fit_gold: Mask | None,
 ) -> F8:
     """Return the posterior with calibrated confidence on tasks with labels; gold tasks of the fit stay certain."""
     out = np.where((n_labels > 0)[:, None], calibration.apply(posterior), posterior)

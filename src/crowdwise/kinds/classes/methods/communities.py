@@ -7,9 +7,9 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import digamma
 
+from ....core.arrays import F8
 from ....core.errors import DataError
 from ....core.params import Count, NonNegative, Positive
 from ....core.result import Result
@@ -36,8 +36,6 @@ from .confusion.base import Matrices, by_votes, drawn
 from .infer import ClassModel
 from .partitioned import FitState, ModelPredictor, PartitionedVotes, PartPosterior, Predictor
 from .requirements import MAX_CELLS
-
-F8 = npt.NDArray[np.float64]
 
 # EM passes per round under fixed communities, and Minka steps for their means between rounds.
 PASSES = 3

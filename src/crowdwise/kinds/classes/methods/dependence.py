@@ -15,9 +15,9 @@ from typing import Annotated, Any, ClassVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8, Mask
 from ....core.errors import ParameterError
 from ....core.order import offsets
 from ....core.params import Count, NonNegative, Note, Positive, PositiveShare, Share
@@ -48,9 +48,6 @@ from .partitioned import (
     with_columns,
 )
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class GroupStats(Stats):
@@ -71,7 +68,7 @@ class GroupParams:
 class GroupPairs:
     """The (task, group) pairs of a shard that have labels, sorted by task, then group."""
 
-    def __init__(self, shard: LabelRows, group: I8, many: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, shard: LabelRows, group: I8, many: Mask) -> None:
         key = shard.task.astype(np.int64) * len(many) + group[shard.worker]
         self.order = np.argsort(key, kind="stable")
         keys, first, self.of_row = np.unique(key[self.order], return_index=True, return_inverse=True)
@@ -402,7 +399,7 @@ def overlap(votes: Annotations, workers: I8, posterior: F8 | None) -> Overlap:
     return Overlap((once @ once.T).toarray(), agreed, mix)
 
 
-def flagged(overlap: Overlap, theta: F8, level: float, excess: float) -> npt.NDArray[np.bool_]:
+def flagged(overlap: Overlap, theta: F8, level: float, excess: float) -> Mask:
     """Return the pairs that agree beyond the fit: significant after Benjamini-Hochberg, and by more than `excess`."""
     from scipy.special import betainc
 

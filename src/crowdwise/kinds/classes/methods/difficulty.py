@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8
 from ....core.params import Between, Count, NonNegative, Positive
 from ....core.result import Result
 from ....core.vocabulary import lookup
@@ -25,8 +25,6 @@ from .confusion.matrices import coin_matrix
 from .gold import GoldLabels
 from .infer import ClassModel, worker_average
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution
-
-F8 = npt.NDArray[np.float64]
 
 # Bounds of log easiness: beyond them every answer is certain or a guess. The prior stays well inside them.
 EASINESS = 5.0

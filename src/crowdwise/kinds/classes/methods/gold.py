@@ -7,32 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....core.errors import DataError, LedgerWarning
 from ....core.result import Result
 from ....core.truth import place_gold, truth_table
 from ....core.vocabulary import as_series, lookup, quote, spelt_like
 from ..annotations import Annotations
 
-F8 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class GoldLabels:
     """Gold labels of some tasks: label[task] is a class code, or n_classes where the truth is not known."""
 
-    label: npt.NDArray[np.int32]
+    label: I4
     n_classes: int
 
     @property
-    def tasks(self) -> npt.NDArray[np.int64]:
+    def tasks(self) -> I8:
         """Indices of the gold tasks."""
         return np.flatnonzero(self.mask)
 
     @property
-    def mask(self) -> npt.NDArray[np.bool_]:
+    def mask(self) -> Mask:
         """mask[task]: whether it is a gold task."""
         return np.asarray(self.label < self.n_classes)
 
@@ -73,8 +71,6 @@ def as_gold(gold: Any, annotations: Annotations) -> GoldLabels | None:
 # Classes in the order of their first appearance. A sampler's draws, and the ties of eigenvectors and assignments,
 # depend on the position of the classes: with classes in the order of their names, renaming them would change the
 # answer. Classes without any label are exchangeable.
-
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)

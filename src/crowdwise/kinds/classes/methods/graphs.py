@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ....core.errors import DataError
@@ -22,7 +21,6 @@ from .confusion.hierarchical import PASSES, Hierarchical, SharedPrior
 from .gold import GoldLabels
 from .partitioned import Solution
 
-F8 = npt.NDArray[np.float64]
 # Strengths to choose from, and the share of the labels that is held out for the choice.
 STRENGTHS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 HELD_OUT = 0.2

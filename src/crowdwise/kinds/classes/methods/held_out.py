@@ -11,14 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8
 from ....core.errors import CrowdwiseWarning, DataError, ParameterError
 from ....em.kernels import Workspace, stats_of
 from ....em.rows import row_weights
 from ....stats.ties import tie_shares
 from ..annotations import Annotations
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # ----------------------------------------------------------------
 # Shrunk confusions without a table. With thousands of classes confusion[worker, observed, true] has billions of cells,
@@ -55,7 +53,7 @@ class SparseConfusion:
             rows = order[lo : lo + step]
             yield rows, self._rows(worker[rows].astype(np.int64), label[rows].astype(np.int64))
 
-    def posterior_under(self, prior: F8, gold: npt.NDArray[np.int32] | None) -> F8:
+    def posterior_under(self, prior: F8, gold: I4 | None) -> F8:
         """Return posterior[task, class] of the votes under these confusions."""
         from scipy.sparse import csr_array
 
@@ -259,9 +257,7 @@ def shrunk(counts: F8) -> F8:
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
-def label_likelihoods(
-    votes: Annotations, posterior: F8, worker: npt.NDArray[np.int32], label: npt.NDArray[np.int32]
-) -> Iterator[tuple[I8, F8]]:
+def label_likelihoods(votes: Annotations, posterior: F8, worker: I4, label: I4) -> Iterator[tuple[I8, F8]]:
     """Yield blocks of rows and confusion[worker, label] of these rows, [row, true class]."""
     if is_sparse(votes):
         yield from SparseConfusion(votes, posterior, STRENGTH).blocks(worker, label)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ....core import method_registry as registry
+from ....core.arrays import F8, I8, Mask
 from ....core.errors import DataError, ParameterError
 from ....core.model import Model
 from ....core.order import order_by
@@ -27,8 +28,6 @@ from ..estimate import ClassWorkers, LazySkill
 from ..maths.skill import Skill
 from .voting import posterior_of
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 # Floor of likelihoods and posteriors before their logarithm is taken.
 FLOOR = 1e-18
 
@@ -191,7 +190,7 @@ def _is_identity(codes: Codes, size: int) -> bool:
     return len(codes) == size and bool((codes == np.arange(size)).all())
 
 
-def _worker_summary(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> ClassWorkers:
+def _worker_summary(result: Result, old: I8, is_known: Mask) -> ClassWorkers:
     return ClassWorkers(
         LazySkill(partial(_skill, result.worker_summary, old, is_known)),
         confusion=None if result.confusion is None else _select(result.confusion, result, old, is_known),
@@ -199,12 +198,12 @@ def _worker_summary(result: Result, old: npt.NDArray[np.int64], is_known: Mask) 
     )
 
 
-def _skill(summary: Any, old: npt.NDArray[np.int64], is_known: Mask) -> Skill:
+def _skill(summary: Any, old: I8, is_known: Mask) -> Skill:
     skills = (summary.skill, summary.skill_low, summary.skill_high)
     return Skill(*(np.where(is_known, values[old], np.nan) for values in skills))
 
 
-def _extra(result: Result, old: npt.NDArray[np.int64], is_known: Mask) -> dict[str, Any]:
+def _extra(result: Result, old: I8, is_known: Mask) -> dict[str, Any]:
     if not isinstance(result.model, FittedConfusion | VoteWeights):
         # Arrays describe the tasks and workers of the fit, not the new ones.
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ....core import method_registry as registry
+from ....core.arrays import F8, I8, Mask
 from ....core.errors import DataError, IdentifiabilityWarning
 from ....core.params import Count, NonNegative, Note, Positive, PositiveShare, Share
 from ....core.result import Result
@@ -27,8 +27,6 @@ from .dependence import GroupAware, find_groups, given_groups
 from .gold import GoldLabels
 from .infer import ClassModel
 from .partitioned import Solution
-
-I8 = npt.NDArray[np.int64]
 
 
 def kinds_of(votes: Votes[Any]) -> list[str | None]:
@@ -67,8 +65,6 @@ def without_gold(n_judges: int) -> str:
 
 # ----------------------------------------------------------------
 # JudgeVerdicts: all rows of one judge on one task (repeats, prompts, orders), combined.
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -309,7 +305,7 @@ class JudgeStack(Aggregator):
         column = weight_columns(verdicts, gold_tasks, self.own_weight)
         calibration = ConfidenceCalibration(verdicts, gold.label.astype(np.int64), self.confidence)
 
-        def make_features(train: npt.NDArray[np.bool_]) -> F8:
+        def make_features(train: Mask) -> F8:
             factor = calibration.factor(calibration.fit(gold_tasks[train]))
             return tied(verdicts, gold_tasks, factor, column)
 

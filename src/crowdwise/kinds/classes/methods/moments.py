@@ -16,8 +16,8 @@ from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....core.errors import DataError, IdentifiabilityWarning
 from ....core.params import AtLeast, Count, NonNegative, Positive, Whole
 from ....em.kernels import Workspace, accumulate, transposed
@@ -32,8 +32,6 @@ from .confusion.base import ConfusionModel, Matrices, Params
 from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
 
-F8 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class MomentEstimate:
@@ -41,7 +39,7 @@ class MomentEstimate:
 
     confusion: F8
     class_prior: F8
-    good: npt.NDArray[np.bool_]
+    good: Mask
     trace: F8 = field(default_factory=lambda: np.empty(0))
     n_iter: int = 1
     converged: bool = True
@@ -146,7 +144,7 @@ class MomentAggregator(Aggregator):
         return Params(transposed(confusion), prior)
 
 
-def _reordered(solution: Solution, rank: npt.NDArray[np.int32]) -> Solution:
+def _reordered(solution: Solution, rank: I4) -> Solution:
     tables: dict[str, Any] = {
         name: None if (table := getattr(solution, name)) is None else table[:, rank][:, :, rank]
         for name in ("confusion", "counts")
@@ -273,7 +271,7 @@ class MultiSPA(MomentAggregator):
         return MomentEstimate(confusion, class_frequencies(confusion, pair_tables, good), good)
 
 
-def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_]]:
+def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, Mask]:
     """Return K columns per worker by successive projection (matrix rows in any order), and whether they exist."""
     worker, _, count = pair_tables.symmetric()
     confusion = np.full((pair_tables.n_workers, k, k), 1 / k)
@@ -292,7 +290,7 @@ def corners(pair_tables: PairTables, k: int, least: float) -> tuple[F8, npt.NDAr
     return confusion, good
 
 
-def successive_projection(points: F8, k: int) -> npt.NDArray[np.int64] | None:
+def successive_projection(points: F8, k: int) -> I8 | None:
     """Return the k most extreme rows of `points`, each after projecting out the earlier ones; None if rank < k."""
     if len(points) < k:
         return None
@@ -310,7 +308,7 @@ def successive_projection(points: F8, k: int) -> npt.NDArray[np.int64] | None:
     return chosen
 
 
-def class_frequencies(confusion: F8, pair_tables: PairTables, good: npt.NDArray[np.bool_]) -> F8:
+def class_frequencies(confusion: F8, pair_tables: PairTables, good: Mask) -> F8:
     """Return the d that minimises sum n ||R - A_m^T diag(d) A_m'||² over pairs of estimated workers."""
     from scipy.optimize import nnls
 
@@ -431,7 +429,7 @@ class SpectralDS(MomentAggregator):
         return best_estimate
 
 
-def _split(annotations: Annotations, group: npt.NDArray[np.int64], rng: np.random.Generator) -> tuple[F8, F8]:
+def _split(annotations: Annotations, group: I8, rng: np.random.Generator) -> tuple[F8, F8]:
     """Return confusion[worker, true, observed] and class prior from one split into three groups."""
     answers = _answers(annotations, group)  # group, task, class
     n, k = annotations.n_tasks, annotations.n_classes
@@ -449,7 +447,7 @@ def _split(annotations: Annotations, group: npt.NDArray[np.int64], rng: np.rando
     return _individuals(annotations, group, answers, means, prior), prior
 
 
-def _answers(annotations: Annotations, group: npt.NDArray[np.int64]) -> F8:
+def _answers(annotations: Annotations, group: I8) -> F8:
     """Return x[group, task, class]: the mean of the one-hot labels of the group's workers on the task, or 0."""
     n, k = annotations.n_tasks, annotations.n_classes
     flat = (group[annotations.worker] * n + annotations.task) * k + annotations.label
@@ -469,7 +467,7 @@ def _components(m2: F8, m3: F8, rng: np.random.Generator) -> tuple[F8, F8]:
     return mean[:, order], (1 / np.maximum(size, 1e-3) ** 2)[order]
 
 
-def _individuals(annotations: Annotations, group: npt.NDArray[np.int64], answers: F8, means: F8, prior: F8) -> F8:
+def _individuals(annotations: Annotations, group: I8, answers: F8, means: F8, prior: F8) -> F8:
     """Return A_w^T = E[x_w x_g^T] (diag(prior) μ_g^T)^-1, averaged over the two groups g other than the worker's."""
     m, k = annotations.n_workers, annotations.n_classes
     weight = row_weights(annotations)
@@ -559,8 +557,6 @@ def _first_rotation(root: F8, k: int) -> F8:
     left, _, right = np.linalg.svd(corner.T)
     return np.asarray(left @ right)
 
-
-I8 = npt.NDArray[np.int64]
 
 MAX_CLASSES = 10
 LETTERS = "lmo"

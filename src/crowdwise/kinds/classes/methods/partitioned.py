@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8
 from ....core.errors import DataError
 from ....core.result import FitTrace
 from ....em.drivers import Driver, Executor, InProcess, Threads
@@ -27,7 +27,6 @@ from .gold import GoldLabels
 if TYPE_CHECKING:
     from ....core.vocabulary import Codes
 
-F8 = npt.NDArray[np.float64]
 T = TypeVar("T")
 # Transforms a part and the gold codes of its tasks before the passes use it.
 RowTransform = Callable[[Annotations, GoldCodes | None], tuple[Annotations, GoldCodes | None]]

@@ -15,9 +15,9 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8, Mask
 from ....core.callback import Callback
 from ....core.errors import DataError, ParameterError
 from ....core.result import FitTrace
@@ -38,10 +38,6 @@ from .skills import expected_wrong, skills
 # ----------------------------------------------------------------
 # A survey of all parts before a fit finds the tasks and workers without labels, which are then left out.
 # This is the counterpart of drop_empty.py for parts; the empty tasks are known only within a part.
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +215,8 @@ class PartEstimate:
     number: int
     tasks: pl.Series
     estimate: ClassPosterior
-    labels_per_task: npt.NDArray[np.int64]
-    gold: npt.NDArray[np.bool_] | None = None
+    labels_per_task: I8
+    gold: Mask | None = None
     extra: Mapping[str, F8] = field(default_factory=dict)
 
     def to_table(self) -> pl.DataFrame:
@@ -287,7 +283,7 @@ class PartsFit(FitTrace):
     classes: pl.Series
     class_prior: F8
     worker_summary: ClassWorkers
-    labels_per_worker: npt.NDArray[np.int64]
+    labels_per_worker: I8
     n_tasks: int
     n_rows: int
     has_gold: bool

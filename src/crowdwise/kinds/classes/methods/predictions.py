@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8
 from ....core.errors import DataError
 from ....core.intake.repeats import PREDICTED
 from ....core.params import Note, Positive
@@ -21,8 +21,6 @@ from ..maths.judges import LEAST, log_scores, mean_by_task, normalised_votes, su
 from .base import Aggregator, SolveOptions
 from .gold import GoldLabels
 from .partitioned import Solution
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, Mask
 from ....em.kernels import Workspace, accumulate, stats_of
 from ....em.loop import Additive, plus
 from ....stats.logspace import shares
@@ -26,8 +26,6 @@ from .gold import GoldLabels
 from .held_out import shrunk
 from .partitioned import PartitionedVotes, Predictor, Solution, SolutionPredictor, apply_predictor, clamped
 from .requirements import too_sparse
-
-F8 = npt.NDArray[np.float64]
 
 PASSES = 2
 # A class that no task is assigned to may still be true.
@@ -96,7 +94,7 @@ def skills(
     data: PartitionedVotes,
     predictor: Predictor,
     n_worker_posteriors: int = 0,
-    workers: npt.NDArray[np.bool_] | None = None,
+    workers: Mask | None = None,
     wrong: float | None = None,
 ) -> Skill:
     """Estimate skills by the first view, with an interval that covers all views.
@@ -117,7 +115,7 @@ def skills(
     return widest([skill_of(sums if workers is None else _expand(workers, sums), wrong=wrong) for sums in view_sums])
 
 
-def _expand(workers: npt.NDArray[np.bool_], sums: F8) -> F8:
+def _expand(workers: Mask, sums: F8) -> F8:
     out = np.zeros((len(sums), len(workers)))
     out[:, workers] = sums
     return out

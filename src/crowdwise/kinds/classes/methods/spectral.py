@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import diags_array, eye_array
 
+from ....core.arrays import F8, I8
 from ....core.params import Count, NonNegative, Positive, Whole
 from ....em.rows import row_weights
 from ....stats.logspace import normalise_rows, segment_sum
@@ -23,8 +23,6 @@ from .base import Aggregator, SolveOptions
 from .gold import ClassOrder, GoldLabels
 from .partitioned import Solution
 from .voting import VoteAggregator, Weights, agreement_with, scores
-
-F8 = npt.NDArray[np.float64]
 
 
 def bounds(n_tasks: int, k: int) -> tuple[float, float]:
@@ -153,7 +151,7 @@ class Ghosh(VoteAggregator):
         return Weights(weight, natural_scale(annotations, weight, scores(annotations, weight), gold))
 
 
-def _label_weight(annotations: Annotations) -> moments.F8:
+def _label_weight(annotations: Annotations) -> F8:
     n = np.bincount(annotations.worker, weights=annotations.weight, minlength=annotations.n_workers)
     return n.astype(np.float64)
 
@@ -221,11 +219,8 @@ class KOS(Aggregator):
         return Solution(posterior, posterior.mean(axis=0), extra={"vote_weight": weight, "vote_scale": scale})
 
 
-def _others(rows: F8, task: npt.NDArray[np.int64], task_offsets: npt.NDArray[np.int64]) -> F8:
+def _others(rows: F8, task: I8, task_offsets: I8) -> F8:
     return segment_sum(rows, task_offsets)[task] - rows
-
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

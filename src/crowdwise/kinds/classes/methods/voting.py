@@ -9,8 +9,8 @@ from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8
 from ....core.errors import DataError
 from ....core.order import offsets
 from ....core.params import Count, NonNegative, Positive, PositiveShare
@@ -25,11 +25,6 @@ from ..maths.judges import RaterRows, choose_strength, soft_labels
 from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .gold import ClassOrder, GoldLabels
 from .partitioned import FitState, PartitionedVotes, PartPosterior, Solution, clamped, mean_posterior
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
-I8 = npt.NDArray[np.int64]
-
 
 # ----------------------------------------------------------------
 # Votes for samplers: classes in the order of their first appearance, one row per worker and answer. A sampler's draws

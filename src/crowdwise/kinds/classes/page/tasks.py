@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup
 
+from ....core.arrays import F8
 from ....core.result import Result
 from ....evaluation.calibration import bins
 from ....evaluation.evaluate import evaluate
@@ -24,7 +24,6 @@ from ..scoring.tasks import suspected_gold
 # ----------------------------------------------------------------
 # Calibration: labels against known truth that was not given to the fit.
 
-F8 = npt.NDArray[np.float64]
 # Bootstrap resamples for the intervals of the scores.
 RESAMPLES = 300
 _UNKNOWN = (

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup
 
+from ....core.arrays import F8, I8
 from ....core.result import Result
 from ....report import svg
 from ....report.text import percent, shown, span
@@ -24,8 +24,6 @@ from ..workers.study import Study
 # ----------------------------------------------------------------
 # Agreement of pairs: a heat map, and the tasks on which they differ.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Workers on the map; differing tasks per pair in its data; pairs that are listed without scripts, and their tasks.
 WORKERS = 40

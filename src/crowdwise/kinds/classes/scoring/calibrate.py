@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ....core import method_registry as registry
+from ....core.arrays import F8
 from ....core.errors import CrowdwiseWarning, DataError, ParameterError
 from ....core.kind import KindHooks
 from ....core.result import Result
@@ -22,8 +22,6 @@ from ..methods.calibrated import calibrated
 from ..methods.ensemble.committee import variant
 from ..methods.gold import as_gold, as_prior
 from ..methods.held_out import label_likelihoods, splits
-
-F8 = npt.NDArray[np.float64]
 
 # Folds are fitted until they hold out this many annotations, enough to estimate one parameter.
 ENOUGH = 2_000

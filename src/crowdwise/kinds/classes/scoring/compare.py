@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ....core import method_registry as registry
+from ....core.arrays import F8
 from ....core.errors import DataError, ParameterError
 from ....core.truth import truth_table
 from ....core.vocabulary import lookup
@@ -23,8 +23,6 @@ from ..annotations import Annotations
 from ..methods.gold import GoldLabels, as_gold
 from ..methods.requirements import is_wide
 from .method_runs import ComparisonInputs, MethodRun, ProgressCallback, run_all
-
-F8 = npt.NDArray[np.float64]
 
 # Largest number of methods whose pairwise agreement is printed.
 _FEW = 8

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I4, I8
 from ....core.errors import DataError
 from ....core.result import Result
 from ....core.truth import truth_table
@@ -20,9 +20,6 @@ from ....evaluation.intervals import ScoreTerms, intervals
 from ....evaluation.scores import Scores, Table
 from ....stats.ties import tie_shares
 from ...ordered.scoring import class_levels, ordinal_scores
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 # Lower bound of probabilities in the log-loss, so that one confident mistake does not outweigh everything else.
 CLIP = 1e-6
@@ -174,7 +171,7 @@ def probability_terms(p: F8, true: I4) -> dict[str, F8]:
     }
 
 
-def macro_f1(confusion: npt.NDArray[np.int64]) -> float:
+def macro_f1(confusion: I8) -> float:
     """Mean F1 over the classes that occur in the truth or in the labels."""
     right = np.diag(confusion).astype(float)
     n = confusion.sum(axis=0) + confusion.sum(axis=1)

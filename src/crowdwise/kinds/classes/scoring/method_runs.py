@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ....core import method_registry as registry
+from ....core.arrays import I4
 from ....core.errors import CrowdwiseError, CrowdwiseWarning
 from ....core.result import Result
 from ....evaluation.evaluate import evaluate
@@ -52,7 +50,7 @@ class MethodRun:
 
     method: str
     reason: str | None = None
-    labels: npt.NDArray[np.int32] | None = None
+    labels: I4 | None = None
     cpu_seconds: float = float("nan")
     iterations: int = 0
     converged: bool = True

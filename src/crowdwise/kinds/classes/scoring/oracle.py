@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8
 from ....core.errors import DataError
 from ....core.result import Result
 from ....core.vocabulary import as_series, lookup, quote
@@ -22,8 +22,6 @@ from ..annotations import Annotations
 from ..methods.base import Aggregator, SolveOptions
 from ..methods.gold import GoldLabels, as_gold
 from ..methods.partitioned import Solution
-
-F8 = npt.NDArray[np.float64]
 
 
 def oracle(

@@ -33,6 +33,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr
 
+from ....core.arrays import F8, I8, Mask
 from ....core.result import Result
 from ....evaluation.statement import ERROR, error_of, settled_at, trust
 from ....stats.information import counts_as
@@ -60,8 +61,6 @@ from ..methods.ensemble.adaptive import doubt_of
 # at the crowd's pace, the pace of the task is (l + PRIOR_NATS) / (T + PRIOR_NATS), at most 1: a task that 39 votes have
 # left undecided is not settled by three more.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Evidence, in nats, at which a task's own pace weighs as much as the crowd's.
 PRIOR_NATS = 4.0
@@ -150,8 +149,6 @@ def _mean_drift(theta: F8, weight: F8) -> tuple[F8, F8, F8]:
     cross = rows @ logs.T
     return rows, logs, np.diag(cross)[:, None] - cross
 
-
-Mask = npt.NDArray[np.bool_]
 
 # Confidence from which a label counts as settled at the default error, and to which typical_votes refers.
 SAFE = settled_at(ERROR)
@@ -276,7 +273,7 @@ def recommend(annotations: Annotations, result: Result, error: float | None = No
     )
 
 
-def _worthwhile(gain: F8, confidence: F8, level: float) -> tuple[npt.NDArray[np.int64], Mask, Mask]:
+def _worthwhile(gain: F8, confidence: F8, level: float) -> tuple[I8, Mask, Mask]:
     """Return the number of votes to ask for, whether they are worthwhile, and whether they lift the label to the
     level."""
     net = gain - WORTH * np.arange(1, MAX_VOTES + 1)
@@ -315,9 +312,7 @@ def _without_allowance(result: Result, posterior: F8, k: int) -> tuple[F8, float
     return np.clip((posterior - allowance / k) / (1 - allowance), 0.0, 1.0), allowance
 
 
-def _forecast(
-    result: Result, tasks: npt.NDArray[np.int64], n_labels: F8, information: F8, theta: F8, weight: F8, p_ambiguous: F8
-) -> F8:
+def _forecast(result: Result, tasks: I8, n_labels: F8, information: F8, theta: F8, weight: F8, p_ambiguous: F8) -> F8:
     """Forecast the gain on these tasks; there is none where the crowd shares errors, and none on ambiguous tasks."""
     posterior, allowance = _without_allowance(result, result.posterior[tasks], theta.shape[1])
     out = np.zeros((len(tasks), MAX_VOTES))
@@ -411,7 +406,7 @@ def _log_joint(annotations: Annotations, result: Result, theta: F8) -> F8:
     return out + np.log(np.maximum(result.class_prior, 1e-12))
 
 
-def _ambiguity(annotations: Annotations, result: Result, theta: F8, top: npt.NDArray[np.int64]) -> F8:
+def _ambiguity(annotations: Annotations, result: Result, theta: F8, top: I8) -> F8:
     """Probability that a task's labels are a toss between its two best classes; the share of such tasks is learned."""
     k = annotations.n_classes
     by_cell = np.log(theta.transpose(0, 2, 1).reshape(-1, k))
@@ -430,16 +425,14 @@ def _ambiguity(annotations: Annotations, result: Result, theta: F8, top: npt.NDA
     return np.asarray(p_ambiguous)
 
 
-def _drift(annotations: Annotations, theta: F8, pairs: npt.NDArray[np.int64]) -> tuple[F8, F8]:
+def _drift(annotations: Annotations, theta: F8, pairs: I8) -> tuple[F8, F8]:
     """Expected evidence of one vote for the first class against the second if the first is right, and the reverse,
     averaged over the labels."""
     divergence = np.maximum(_mean_drift(theta, labels_per_worker(annotations))[2], _MIN_DIVERGENCE)
     return divergence[pairs[:, 0], pairs[:, 1]], divergence[pairs[:, 1], pairs[:, 0]]
 
 
-def label_information(
-    annotations: Annotations, theta: F8, tasks: npt.NDArray[np.int64], top: npt.NDArray[np.int64]
-) -> F8:
+def label_information(annotations: Annotations, theta: F8, tasks: I8, top: I8) -> F8:
     """Expected evidence (nats) of the labels of these tasks about their two best classes, given their workers."""
     is_chosen = np.zeros(annotations.n_tasks, dtype=bool)
     is_chosen[tasks] = True

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8, Mask
 from ....core.errors import DataError
 from ....core.result import Result
 from ....stats.ties import TOLERANCE
@@ -26,8 +26,6 @@ from .recommendations import (
     Recommendations,
     recommend,
 )
-
-F8 = npt.NDArray[np.float64]
 
 # Recommended actions in order of priority; the last is none.
 TODO = ("vote", "expert", "look", "")
@@ -110,7 +108,7 @@ def contested(
     return table.select(pl.all().gather(rank))
 
 
-def _todo(recommendations: Recommendations, outvoted: npt.NDArray[np.bool_], against: F8) -> npt.NDArray[np.int64]:
+def _todo(recommendations: Recommendations, outvoted: Mask, against: F8) -> I8:
     """Index into TODO for each task."""
     return np.select(
         [recommendations.kind == VOTE, recommendations.kind == EXPERT, (against > 0) | outvoted], [0, 1, 2], 3
@@ -125,7 +123,7 @@ def _weakness(annotations: Annotations, result: Result) -> F8:
 
 
 def _why(
-    table: pl.DataFrame, recommendations: Recommendations, weakness: F8, outvoted: npt.NDArray[np.bool_], n_others: int
+    table: pl.DataFrame, recommendations: Recommendations, weakness: F8, outvoted: Mask, n_others: int
 ) -> pl.Series:
     """One short reason per task, empty if there is nothing to do."""
     details = {

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....core.errors import ParameterError
 from ....core.params import Between, Count, PositiveShare, check
 from ....core.vocabulary import Codes
 
 # ---------------------------------------------------------------- Distinct random workers for every task, in bulk
 
-F8 = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int32]
+Rows = I4
 
 # Rounds of redrawing before the remaining rows are raced, and cells of a random table held at a time.
 _ROUNDS = 30
@@ -51,7 +50,7 @@ def distinct_rows(n_rows: int, size: int, chance: F8, rng: np.random.Generator) 
     return out
 
 
-def _repeats(rows: Rows) -> npt.NDArray[np.bool_]:
+def _repeats(rows: Rows) -> Mask:
     """Mark the entries of ascending rows that equal the one before."""
     is_repeat = np.zeros(rows.shape, dtype=bool)
     np.equal(rows[:, 1:], rows[:, :-1], out=is_repeat[:, 1:])
@@ -79,7 +78,7 @@ def _race(drawn: Rows, size: int, chance: F8, rng: np.random.Generator) -> Rows:
 # ----------------------------------------------------------------
 # Random bipartite graphs with given degrees and no pair twice.
 
-Counts = npt.NDArray[np.int64]
+Counts = I8
 
 # Rows with repeats that are fixed one by one; more are fixed in bulk.
 _FEW = 1000
@@ -123,13 +122,13 @@ def _shuffled(n_rows: int, size: int, degree: Counts, rng: np.random.Generator) 
     return table
 
 
-def _bad(table: Rows, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _bad(table: Rows, rows: I8) -> I8:
     some = table[rows]
-    has_repeat: npt.NDArray[np.bool_] = (some[:, 1:] == some[:, :-1]).any(axis=1)
+    has_repeat: Mask = (some[:, 1:] == some[:, :-1]).any(axis=1)
     return rows[has_repeat]
 
 
-def _swap_in_bulk(table: Rows, bad: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _swap_in_bulk(table: Rows, bad: I8, rng: np.random.Generator) -> I8:
     """Swap in many incomplete rows at once, each with a partner of its own; returns the partners."""
     first = rng.permutation(bad)[: len(table) // 2]
     free = np.ones(len(table), dtype=bool)

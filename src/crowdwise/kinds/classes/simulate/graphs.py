@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I4
 from ....simulate.draws import draw_workers, numbered
 from ....simulate.planted import Planted, Size, scenarios, worker_columns
 from ..annotations import Annotations
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8
 from ....core.errors import ParameterError
 from ....core.params import Count, Ends, Note, Positive, Share, Whole, check
 from ....stats.coins import coins
 
-F8 = npt.NDArray[np.float64]
 Range = Annotated[tuple[Share, Share], Ends()]
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8, Mask
 from ....core.errors import ParameterError
 from ....core.params import AtLeast, Count, NonNegative, Note, Share, check
 from ....simulate.draws import numbered
@@ -26,8 +26,6 @@ from ..annotations import Annotations
 #     stated confidence: the round value nearest to sigma(shift + slope · z)
 #
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Confidences that judges state.
 ROUND = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99])
 ORDERS = ("ab", "ba")
@@ -92,7 +90,7 @@ class Drawn:
 
     rows: pl.DataFrame
     truth: I8
-    hard: npt.NDArray[np.bool_]
+    hard: Mask
     opinion: I8
     position: F8
 

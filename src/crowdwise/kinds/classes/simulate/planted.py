@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, Mask
 from ....core.errors import ParameterError, unwritable
 from ....core.ledger import Ledger
 from ....core.params import AtLeast, Count, NonNegative, Share, Whole, check_given
@@ -18,9 +18,8 @@ from ....core.vocabulary import Codes, as_series, sorted_vocabulary
 from ....simulate.planted import Planted, worker_columns
 from ..annotations import Annotations
 from .assignment import Assignment, Pairs
-from .groups import F8, Colluder, Copier, Group, Setting
+from .groups import Colluder, Copier, Group, Setting
 
-PLANTED_F8 = npt.NDArray[np.float64]
 FEATURES = "features.npz"
 
 
@@ -47,12 +46,12 @@ class Crowd(Planted[Annotations]):
         self,
         annotations: Annotations,
         truth: Codes,
-        class_prior: PLANTED_F8,
-        confusion: PLANTED_F8 | None,
+        class_prior: F8,
+        confusion: F8 | None,
         kind: list[str],
         copies: list[str | None],
-        hard: npt.NDArray[np.bool_],
-        features: PLANTED_F8 | None = None,
+        hard: Mask,
+        features: F8 | None = None,
     ) -> None:
         self.class_prior, self.confusion, self.hard, self.features = class_prior, confusion, hard, features
         self._truth = truth
@@ -197,7 +196,7 @@ class TaskDraw:
 
     truth: Codes
     class_prior: F8
-    hard: npt.NDArray[np.bool_]
+    hard: Mask
     misleading_class: Codes
     pull: float
 

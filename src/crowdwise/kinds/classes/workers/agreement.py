@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8
 from ....core.errors import DataError, ParameterError
 from ....core.vocabulary import quote
 from ....stats import agreement as chance
@@ -23,8 +23,6 @@ from ....stats.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
 from ....workers.flags import Coefficient
 from ..annotations import Annotations
 from .pairs import mean_over_pairs
-
-F8 = npt.NDArray[np.float64]
 
 # Most numbers (blocks × K²) held in memory.
 _CELLS = 20_000_000

@@ -7,15 +7,13 @@ descriptive: "labels 3 as 2 in 95 % of 154 cases". Spammers are covered by the f
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8
 from ....core.result import Result
 from ....workers.flags import Flag, examples
 from ..annotations import Annotations
 from ..maths.skill import PRIOR_STRENGTH, effective_n
 from .judgement import Judgement, cells_of
-
-F8 = npt.NDArray[np.float64]
 
 # Least effective number of labels and least probability of a finding.
 ENOUGH, SURE = 10, 0.99

@@ -22,15 +22,12 @@ from math import lgamma, log
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8, Mask
 from ....stats.dirichlet import divergences, log_evidence, log_mean, log_rows
 from ....stats.logspace import normalise_rows
 from ..annotations import Annotations
 from .independence_null import IndependenceNull
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Least number of common tasks of a pair.
 MIN_COMMON = 10
@@ -283,7 +280,7 @@ def estimate_spammers(annotations: Annotations, belief: F8) -> SpammerEstimate:
     return SpammerEstimate(odds, probability, float(share[0]))
 
 
-def _informative_rows(annotations: Annotations, belief: F8) -> npt.NDArray[np.bool_]:
+def _informative_rows(annotations: Annotations, belief: F8) -> Mask:
     """Mask of the rows whose task was labelled by others too, or has gold."""
     task, m = annotations.task.astype(np.int64), annotations.n_workers
     workers = np.bincount(np.unique(task * m + annotations.worker) // max(m, 1), minlength=annotations.n_tasks)

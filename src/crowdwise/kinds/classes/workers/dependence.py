@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8, Mask
 from ....core.result import Result
 from ....em.rows import row_weights
 from ....stats import information as channel
@@ -29,9 +29,6 @@ from ..maths.moments import PairTables, pairs
 from .copying import CopyingGroup, find_copying_group
 from .independence_null import IndependenceNull, fit_independence_null
 from .judgement import Judgement, cells_of
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Probability that any worker of an independent crowd is flagged, if the model is true.
 LEVEL = 0.001
@@ -145,7 +142,7 @@ class ExcessConfirmation:
         """Excess in standard deviations."""
         return self.excess / self.error
 
-    def less_than(self, share: float, sure: float = SURE) -> npt.NDArray[np.bool_]:
+    def less_than(self, share: float, sure: float = SURE) -> Mask:
         """Mask of the workers whose excess plus `sure` standard deviations is below `share` of the median excess."""
         upper = self.excess + sure * np.maximum(self.error, self.crowd_error)
         return np.asarray(upper < share * max(float(np.median(self.excess)), 0.0))
@@ -204,8 +201,8 @@ class Signal:
     """norm[worker] of the share in the common signal, whether it is known and whether it is nil, and the threshold."""
 
     norm: F8
-    is_known: npt.NDArray[np.bool_]
-    uninformative: npt.NDArray[np.bool_]
+    is_known: Mask
+    uninformative: Mask
     threshold: float
 
 
@@ -225,7 +222,7 @@ def shared_signal(annotations: Annotations, max_iter: int = 60, tol: float = 1e-
     return Signal(norm, is_known, is_known & (norm <= cut), cut)
 
 
-def _blocks(pair_tables: PairTables) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], F8]:
+def _blocks(pair_tables: PairTables) -> tuple[I8, I8, F8]:
     """Entries (row, column, value) of the symmetric one-hot covariance matrix."""
     share = pair_tables.share
     cov = share - share.sum(axis=2)[:, :, None] * share.sum(axis=1)[:, None, :]

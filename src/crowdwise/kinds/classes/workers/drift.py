@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8
 from ....core.errors import DataError
 from ....core.result import Result
 from ....stats.discovery import adjusted
@@ -21,9 +21,6 @@ from ....workers.flags import Flag, examples
 from ....workers.timing import in_time
 from ..annotations import Annotations
 from .judgement import Judgement
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Least number of labels with times for a test, and adjusted p-value of a flag.
 MIN_LABELS = 30

@@ -11,14 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8
 from ..annotations import Annotations
 from ..maths import levels
 from .pairs import label_pairs
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Limits: pairs of labels (of evenly spaced tasks), numbers computed, and numbers held in memory at a time.
 PAIRS, MOST, PART = 2_000_000, 100_000_000, 2_000_000

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, Mask
 from ....core.errors import DataError
 from ....core.result import Result
 from ....em.rows import row_weights
@@ -22,8 +22,6 @@ from ..annotations import Annotations
 from ..maths.skill import Skill, crowd_rows, effective_n, rows_of, share_interval
 from ..methods.infer import FittedConfusion
 from .copying import SpammerEstimate, estimate_spammers
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Judgement:
         return out
 
     @cached_property
-    def is_gold(self) -> npt.NDArray[np.bool_]:
+    def is_gold(self) -> Mask:
         """Mask of the tasks with gold."""
         gold = self.result.gold
         return np.zeros(self.annotations.n_tasks, dtype=bool) if gold is None else gold

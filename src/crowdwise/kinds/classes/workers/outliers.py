@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8, Mask
 from ....core.errors import ParameterError
 from ....stats.discovery import adjusted
 from ....workers.flags import Flag
@@ -24,10 +24,6 @@ from ..maths import moments
 from ..maths.factors import complete_matrix
 from ..methods.spectral import MMSR, skill_of
 from .pairs import comparable
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 MIN_COMMON = 10
 LEVEL = 0.001

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8
 from ....core.errors import CostWarning
 from ....stats import agreement as chance
 from ....workers.flags import Coefficient
 from ..annotations import Annotations
 from ..maths.moments import PairTables, SparsePairTables, rows_with_overlap, sparse_pairs
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Least number of common tasks of a pair in the means; number of resamples; most pairs of labels to resample.
 _FEWEST = 10

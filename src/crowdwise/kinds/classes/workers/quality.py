@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ....core.arrays import F8, I8
 from ....core.result import Result
 from ....stats import information as channel
 from ....workers.flags import Flag, examples
@@ -23,8 +23,6 @@ from .copying import ADVERSARIAL, ALWAYS, LEVEL, MIN_LABELS, TYPICAL
 from .dependence import MIN_Z, excess_confirmation, spammer_scores
 from .drift import drift_tests
 from .judgement import Judgement
-
-F8 = npt.NDArray[np.float64]
 
 
 def quality(annotations: Annotations, result: Result, *, gold: Any = None, idle: float = 600.0) -> pl.DataFrame:
@@ -196,7 +194,7 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     return flags
 
 
-def _spammer(judgement: Judgement, w: int, probability: float, label_counts: npt.NDArray[np.int64]) -> Flag:
+def _spammer(judgement: Judgement, w: int, probability: float, label_counts: I8) -> Flag:
     votes = judgement.annotations
     n, top = int(label_counts.sum()), int(label_counts.argmax())
     share = label_counts[top] / n
@@ -212,7 +210,7 @@ def _spammer(judgement: Judgement, w: int, probability: float, label_counts: npt
     return Flag(votes.workers[w], "random", probability, None, evidence, _wrong(judgement, w))
 
 
-def _by_chance(judgement: Judgement, w: int, label_counts: npt.NDArray[np.int64]) -> float:
+def _by_chance(judgement: Judgement, w: int, label_counts: I8) -> float:
     is_own = judgement.annotations.worker == w
     return float(judgement.others[is_own].mean(axis=0) @ (label_counts / label_counts.sum()))
 
@@ -224,7 +222,7 @@ def _wrong(judgement: Judgement, w: int) -> tuple[object, ...]:
     return examples(judgement.annotations, judgement.annotations.task[rows[judgement.confirmed[rows] < 0.5]])
 
 
-def worse_than_chance(judgement: Judgement, label_counts: npt.NDArray[np.int64]) -> tuple[F8, F8]:
+def worse_than_chance(judgement: Judgement, label_counts: I8) -> tuple[F8, F8]:
     """Return the probability that a worker is right less often than by chance, and the accuracy by chance.
 
     Chance assigns labels in the worker's proportions to the tasks at random.

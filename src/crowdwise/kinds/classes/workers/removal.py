@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ....core import method_registry as registry
+from ....core.arrays import I8
 from ....core.ledger import Ledger
 from ....core.result import Result
 from ....core.votes import Votes
@@ -54,7 +54,6 @@ def blind_to(result: Result, votes: Votes[Any], gold_in_fit: bool) -> Result | N
 # ----------------------------------------------------------------
 # Groups of dependent workers, in the format expected by `group_aware`.
 
-I8 = npt.NDArray[np.int64]
 
 # Most workers for the search, which holds worker × worker tables.
 MAX_WORKERS = 3_000

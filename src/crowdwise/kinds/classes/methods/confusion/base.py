@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8
 from .....core.method_registry import method
 from .....core.params import Count, NonNegative
 from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, transposed
@@ -42,7 +42,6 @@ from ..voting import scores
 # Starts of EM: functions from a shard to a first posterior[task, class] of its tasks, which must not depend on how the
 # tasks are split into shards.
 
-F8 = npt.NDArray[np.float64]
 Start = Callable[[Workspace], F8]
 # Rows of random numbers that are drawn at a time when those of earlier shards are skipped.
 BLOCK = 1 << 16

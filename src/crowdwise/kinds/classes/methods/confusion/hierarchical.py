@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8
 from .....core.params import Above, Count, NonNegative, Positive, PositiveShare, Share
 from .....em.kernels import Stats
 from .....em.passes import Passes, run
@@ -19,8 +19,6 @@ from ...annotations import Annotations
 from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, PartitionedVotes, TransformedPredictor, with_columns
 from .base import ConfusionModel, Matrices, in_rounds
-
-F8 = npt.NDArray[np.float64]
 
 # EM passes at one (crowd, strength); the passes of a round never lower that round's objective.
 PASSES = 5

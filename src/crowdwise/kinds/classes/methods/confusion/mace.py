@@ -7,9 +7,9 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import digamma
 
+from .....core.arrays import F8
 from .....core.params import Count, NonNegative, Positive
 from .....em.kernels import Stats, Workspace, accumulate, e_step, stats_of, transposed
 from .....em.loop import Fit
@@ -18,8 +18,6 @@ from .....stats.dirichlet import divergence
 from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, ModelPredictor, PartitionedVotes, VotesShape
 from .base import Start, WeightedVoteStart, by_votes, counted
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

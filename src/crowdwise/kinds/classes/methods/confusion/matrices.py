@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8
 from .....core.method_registry import card
 from .....core.params import Above, Below, MethodName, NonNegative, Positive
 from .....stats.coins import even
 from ..partitioned import PartitionedVotes, VotesShape
 from .base import ConfusionAggregator, ConfusionModel, ReliableStart, Start, start_from_method
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

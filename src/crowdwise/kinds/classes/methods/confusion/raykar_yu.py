@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8, Mask
 from .....core.params import Count, NonNegative, Positive
 from .....em.passes import Passes, run
 from .....stats.dirichlet import log_rows
 from ..base import PartitionedAggregator, SolveOptions
 from ..partitioned import FitState, PartitionedVotes
 from .base import ConfusionModel, Matrices, in_rounds
-
-F8 = npt.NDArray[np.float64]
 
 # Strengths tried besides zero; from SPAMMER_FROM on, a worker can be a spammer, whose rows are made equal.
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -87,7 +85,7 @@ class RaykarYu(PartitionedAggregator):
 class Shrunk(ConfusionModel):
     """prior[worker, observed, 1] pseudo-counts, the same for every class; spammers have one row for all classes."""
 
-    def __init__(self, prior: F8, spammer: npt.NDArray[np.bool_], prior_class: float) -> None:
+    def __init__(self, prior: F8, spammer: Mask, prior_class: float) -> None:
         super().__init__(prior, prior_class)
         self.spammer = spammer
 
@@ -103,7 +101,7 @@ class Shrunk(ConfusionModel):
         return float((self.prior * np.log(theta)).sum())
 
 
-def best_strengths(counts: F8, margin: float) -> tuple[F8, npt.NDArray[np.bool_]]:
+def best_strengths(counts: F8, margin: float) -> tuple[F8, Mask]:
     """Return the strength with the highest evidence for each worker, and whether the worker is a spammer."""
     n_workers, k, _ = counts.shape
     pooled = counts.sum(axis=2)  # worker, observed

@@ -35,8 +35,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8, I4, I8
 from .....em.kernels import Workspace, many_fits, stats_of, transposed
 from .....em.loop import Additive, plus
 from ...maths.leave_out import LeaveOutTables, Predictions, fit_mixture, posterior_of, predictions
@@ -64,8 +64,6 @@ if TYPE_CHECKING:
     from .....core.result import Result
     from ...annotations import Annotations
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 MODEL = "hierarchical"
 VOTING = ("majority_vote", "wawa")
@@ -135,7 +133,7 @@ class Adaptive(PartitionedAggregator):
         options: SolveOptions,
         fits: dict[str, FitState],
         transform: GroupWeights | None,
-        groups: list[npt.NDArray[np.int64]],
+        groups: list[I8],
     ) -> FitState:
         """Weight the average and the models by the evidence power.
 

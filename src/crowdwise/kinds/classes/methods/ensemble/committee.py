@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from .....core import method_registry as registry
+from .....core.arrays import F8
 from .....core.errors import ParameterError
 from .....core.params import MethodName, MethodNames, NonNegative, Share
 from .....core.result import FitTrace
@@ -30,7 +30,6 @@ from .pool import PosteriorPool, expectation, tuned
 # Held-out likelihood of methods on votes in parts. The folds are those of `kinds/classes/methods/held_out.py`, drawn
 # within each part: all labels of a task are in one part. They depend on the parts only, not on the executor.
 
-F8 = npt.NDArray[np.float64]
 # Floor of likelihoods before their logarithm is taken.
 LEAST = 1e-12
 

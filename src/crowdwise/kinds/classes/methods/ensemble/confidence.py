@@ -28,9 +28,8 @@ from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from .....core.arrays import F8
 
 # About the logarithm of five labels.
 CENTRE = 1.6

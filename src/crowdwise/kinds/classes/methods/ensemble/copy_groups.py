@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8, I4, I8
 from .....em.kernels import Workspace
 from .....em.loop import plus
 from .....em.rows import row_weights
@@ -17,9 +17,6 @@ from ...maths.copying import MOST_PAIRS, PairSums, compared_workers, groups_of, 
 from ...maths.leave_out import LeaveOutTables
 from ..partitioned import PartitionedVotes, Predictor, apply_predictor, with_columns
 from .independence import tables_of
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +41,7 @@ class GroupWeights:
         return with_columns(part, weight=np.where(is_grouped, weight * largest[at] / total[at], weight)), gold
 
 
-def find_groups(data: PartitionedVotes, predictor: Predictor, counts: F8 | None = None) -> list[npt.NDArray[np.int64]]:
+def find_groups(data: PartitionedVotes, predictor: Predictor, counts: F8 | None = None) -> list[I8]:
     """Return groups of workers who copy each other.
 
     Args:
@@ -81,7 +78,7 @@ def _pairs(predictor: Predictor, tables: LeaveOutTables, place: I4, step: int, s
     return pair_sums(space, apply_predictor(predictor, space, keep=True).posterior, tables, place, step)
 
 
-def group_codes(groups: list[npt.NDArray[np.int64]], n_workers: int) -> I4:
+def group_codes(groups: list[I8], n_workers: int) -> I4:
     """Return group[worker]: the worker, or the first worker of the same group."""
     codes = np.arange(n_workers, dtype=np.int32)
     for group in groups:

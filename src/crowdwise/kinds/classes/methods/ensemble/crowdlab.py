@@ -18,15 +18,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .....core.arrays import F8, I8, Mask
 from .....core.errors import DataError
 from .....core.result import Result
 from ...annotations import Annotations
 from ..base import Aggregator, SolveOptions
 from ..gold import GoldLabels
 from ..partitioned import Solution
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Least weight of a voter, and least error of always predicting the most frequent class (cleanlab's figures).
 LOW = 1e-6
@@ -128,13 +126,13 @@ def majority(annotations: Annotations, probs: F8 | None) -> I8:
     return np.asarray(tied.argmax(axis=1))
 
 
-def _narrow(tied: npt.NDArray[np.bool_], rows: I8, score: F8) -> None:
+def _narrow(tied: Mask, rows: I8, score: F8) -> None:
     """Keep the tied classes with the highest score."""
     score = np.where(tied[rows], score, -np.inf)
     tied[rows] = score == score.max(axis=1, keepdims=True, initial=-np.inf)
 
 
-def _mean_accuracy(annotations: Annotations, consensus: I8, clear: npt.NDArray[np.bool_]) -> F8:
+def _mean_accuracy(annotations: Annotations, consensus: I8, clear: Mask) -> F8:
     """Return accuracy[task, class]: that of the workers who gave this label, as agreement with the clear majorities."""
     rows = clear[annotations.task]
     right = annotations.label[rows] == consensus[annotations.task[rows]]

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy.interpolate import CubicSpline
 
+from .....core.arrays import F8
 from .....em.kernels import Stats, Workspace, stats_of
 from .....em.loop import plus
 from .....em.rows import row_weights
 from ...maths.leave_out import POWERS, LeaveOutTables, Predictions
 from ..partitioned import PartitionedVotes, Predictor, apply_predictor, mean_posterior
-
-F8 = npt.NDArray[np.float64]
 
 # The evidence power from which the models are used, and the width of the step around it (in log b).
 POWER, WIDTH = 0.7, 0.05

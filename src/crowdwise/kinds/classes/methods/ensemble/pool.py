@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .....core.arrays import F8
 from .....em.kernels import Workspace
 from .....em.loop import Additive, plus
 from .....stats.logspace import shares
 from .....stats.ties import tie_shares, winners
 from ..partitioned import PartitionedVotes, PartPosterior, Predictor, apply_predictor, clamped
 from .confidence import AVERAGE, shipped, skill
-
-F8 = npt.NDArray[np.float64]
 
 # Entropy of the classes relative to a uniform distribution: that of the votes above which classes count as even; that
 # of the model's class prior at which it begins to take over, and at which it has.

@@ -1,0 +1,11 @@
+"""Types of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+I4 = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
