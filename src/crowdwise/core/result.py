@@ -234,6 +234,16 @@ class Result(FitTrace):
                 "pass unknown_workers='average' to treat them as the average worker"
             )
 
+    def worker_values(self, values: F8, codes: Codes, is_known: npt.NDArray[np.bool_], empty: float = 0.5) -> F8:
+        """Return the rows of values[worker, ...] of other votes' workers.
+
+        Workers who were not in the fit get the average, weighted by numbers of answers; `empty` if the fit had none.
+        """
+        if not len(values):
+            return np.full((len(codes), *values.shape[1:]), empty)
+        average = np.average(values, axis=0, weights=np.maximum(self.labels_per_worker, 1e-9))
+        return np.where(is_known.reshape(-1, *[1] * (values.ndim - 1)), values[codes], average)
+
     def for_votes(self, votes: Votes[Any], estimate: Estimate, worker_summary: WorkerSummary, **changes: Any) -> Result:
         """Return the result of inference on other votes: this fit with their tasks, workers and estimates."""
         return replace(

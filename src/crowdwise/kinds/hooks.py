@@ -48,13 +48,19 @@ class CommonHooks(KindHooks):
 class PackageHooks(CommonHooks):
     """Hooks that are functions of the kind's package, which are imported when a hook is first called.
 
-    `fitting` has `infer` and, if results have a model, `model_of`; `scoring` has `describe`, `evaluate`, `sentences`,
-    `show` and `inspect`; `workers` has `worker_rows`, `study_<kind>` and `flag_<kind>`.
+    `fitting` has `infer` and may have `model_of` (if results have a model) and `from_table` (if a table needs more than
+    the kind's constructor); `scoring` has `describe`, `evaluate`, `sentences`, `show` and `inspect`; `workers` has
+    `worker_rows`, `study_<kind>` and `flag_<kind>`.
     """
 
     def _module(self, name: str) -> Any:
         """Return a module of the package in which the hooks class is defined."""
         return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
+
+    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
+        from_table = getattr(self._module("fitting"), "from_table", super().from_table)
+        votes: Votes[Any] = from_table(table)
+        return votes
 
     def model(self, result: Result) -> Model[Any] | None:
         model_of = getattr(self._module("fitting"), "model_of", None)

@@ -27,11 +27,6 @@ class ComparisonHooks(DecidedHooks):
 
         return ComparisonEstimate, ComparisonWorkers
 
-    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
-        from .fitting import from_table
-
-        return from_table(table)
-
     def result_html(self, result: Result) -> str:
         from ...plots.orders import html
 

@@ -34,11 +34,6 @@ class NumberHooks(PackageHooks):
 
         return NumberEstimate, NumberWorkers
 
-    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
-        from .fitting import from_table
-
-        return from_table(table)
-
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
         from .scoring import describe_numbers
 

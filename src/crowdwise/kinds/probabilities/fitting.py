@@ -184,12 +184,9 @@ def infer(result: Result, votes: Votes[Probabilities], unknown_workers: UnknownW
     """Estimate other tasks from answers of the same workers, without fitting again."""
     codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     model = model_of(result)
-    n_answers = np.maximum(result.labels_per_worker, 1e-9)
-    worker_fields: dict[str, Any] = {}
-    for name in _WORKER_FIELDS:
-        values = getattr(model.fit, name)
-        average = float(np.average(values, weights=n_answers)) if len(values) else 0.0
-        worker_fields[name] = np.where(is_known, values[codes] if len(values) else average, average)
+    worker_fields: dict[str, Any] = {
+        name: result.worker_values(getattr(model.fit, name), codes, is_known, empty=0.0) for name in _WORKER_FIELDS
+    }
     fit = replace(model.fit, **worker_fields)
     estimate = ProbabilityEstimate(ProbabilityModel(model.method, fit).posterior(votes))
     return result.for_votes(votes, estimate, ProbabilityWorkers(**worker_fields), extra=result.extra)

@@ -9,8 +9,6 @@ from ..hooks import DistanceHooks
 from .answers import NAMES, RankingCoder, accepts, detect_columns, explain_detection, ranking_votes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
@@ -27,11 +25,6 @@ class RankingHooks(DistanceHooks):
         from .estimate import RankingEstimate, RankingWorkers
 
         return RankingEstimate, RankingWorkers
-
-    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
-        from .fitting import from_table
-
-        return from_table(table)
 
     def result_html(self, result: Result) -> str:
         from ...plots.orders import html

@@ -267,7 +267,9 @@ def infer(result: Result, votes: Votes[Sets], unknown_workers: UnknownWorkers) -
     model = result.model
     assert isinstance(model, SetPredictor)
     recoded = replace(votes, answers=_recode(votes.answers, estimate.classes))
-    hits, alarms = (_rates_of(table, old, is_known, result.labels_per_worker) for table in (model.hits, model.alarms))
+    hits, alarms = (
+        None if rates is None else result.worker_values(rates, old, is_known) for rates in (model.hits, model.alarms)
+    )
     posterior = SetPredictor(model.rate, hits, alarms).posterior(recoded)
     rows = rows_of(recoded)
     offered = None if rows.menu is None else rows.offered_in_task > 0
@@ -285,13 +287,3 @@ def _recode(answers: Sets, classes: pl.Series) -> Sets:
         menus[:, code] = answers.menus
     codes = code[answers.code] if len(code) else answers.code
     return Sets(answers.start, codes.astype(np.int32), classes, answers.menu, menus)
-
-
-def _rates_of(table: F8 | None, old: Any, is_known: Any, labels: Any) -> F8 | None:
-    """Return the rows of these workers; unknown workers get the average weighted by numbers of answers."""
-    if table is None:
-        return None
-    average = (
-        np.average(table, axis=0, weights=np.maximum(labels, 1e-9)) if len(table) else np.full(table.shape[1], 0.5)
-    )
-    return np.where(is_known[:, None], table[old] if len(table) else average, average)

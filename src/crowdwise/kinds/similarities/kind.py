@@ -9,8 +9,6 @@ from ..hooks import DistanceHooks
 from .answers import SimilarityCoder, accepts, detect_columns, fill_columns, similarity_votes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
@@ -27,11 +25,6 @@ class SimilarityHooks(DistanceHooks):
         from .estimate import SimilarityEstimate, SimilarityWorkers
 
         return SimilarityEstimate, SimilarityWorkers
-
-    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
-        from .fitting import from_table
-
-        return from_table(table)
 
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import ClusterPlots

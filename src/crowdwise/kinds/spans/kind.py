@@ -27,11 +27,6 @@ class SpanHooks(StudiedByDistanceHooks):
 
         return SpanEstimate, SpanWorkers
 
-    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
-        from .fitting import from_table
-
-        return from_table(table)
-
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import SpanPlots
 

@@ -27,11 +27,6 @@ class TripletHooks(DecidedHooks):
 
         return TripletEstimate, TripletWorkers
 
-    def from_table(self, table: pl.DataFrame) -> Votes[Any]:
-        from .fitting import from_table
-
-        return from_table(table)
-
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import TripletPlots
 
