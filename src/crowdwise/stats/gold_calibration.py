@@ -67,9 +67,6 @@ class GoldCalibration:
             checked: Confidence of the checked tasks.
             right: Whether the checked tasks are right (0 to 1).
             weight: What a checked decision counts (below 1 if several are from one task, see `clustering`).
-
-        Returns:
-            The calibration.
         """
         return cls.around(float(logit(confidence).mean()) if len(confidence) else 0.0, checked, right, weight)
 
@@ -191,9 +188,6 @@ def shippable(
             the lapse as a third dimension of the grid: without it, a curve fitted to all decisions is too optimistic at
             its end.
         times: How many tasks each of `others` stands for (None: one).
-
-    Returns:
-        The number of tasks.
     """
     order = np.argsort(-others, kind="stable")
     x, y = logit(others[order]), logit(checked)

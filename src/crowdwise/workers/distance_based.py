@@ -260,9 +260,6 @@ def study_by_distance(votes: Votes[Any], result: Result, *, gold: Any = None, id
         result: A result of these votes.
         gold: Known answers; adds distances on these tasks.
         idle: Longest pause in seconds that is counted as work.
-
-    Returns:
-        The study.
     """
     return DistanceStudy(**study_parts(votes, result, gold=gold, idle=idle))
 

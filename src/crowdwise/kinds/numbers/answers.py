@@ -231,9 +231,6 @@ def number_votes(
         high: Highest allowed value; a higher one raises DataError.
         **numbers: Further columns per answer, such as `weight` or `time`.
 
-    Returns:
-        The votes.
-
     >>> number_votes([1, 1, 2], ["ann", "bob", "ann"], [3.5, 4, 1])
     Votes(3 numbers, 2 tasks, 2 workers)
     """

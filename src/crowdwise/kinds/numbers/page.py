@@ -15,13 +15,14 @@ from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.statement import outlook
 from ...report import svg
+from ...report.leaderboard import sentences_text
 from ...report.page import agreement_section, fragment
+from ...report.plain_page import study_tables
 from ...report.sheet import Section, Sheet
 from ...report.svg import NOTHING, Frame, drawing, room, short
 from ...report.text import count, number, percent, shown
 from ...report.workers import agreement_in_words, flags_by_worker, workers_to_contact, workers_to_show
 from ...report.workers import notes as flag_notes
-from ...workers.flags import agreement_table, flag_table
 from ...workers.studied import amount, amounts, best_first, number_as_given
 from ..classes.page.over_time import Training, training_progress
 from .answers import Numbers
@@ -365,11 +366,11 @@ def number_verdict(
         n_again=again,
         n_talk=n_talk,
         sentences=[
-            _trust(result),
+            sentences_text([outlook(result)]),
             *_estimate_range(result, study),
             *_measured_errors(check),
             *_agreement(study),
-            *_convergence(result),
+            *([] if result.converged else ["The method did not converge; increase max_iter."]),
         ],
         steps=_verdict_steps(again, n_talk, unknown),
         talk=workers_to_contact(serious, study.meanings),
@@ -385,12 +386,6 @@ def _half_widths(votes: Votes[Numbers], result: Result, study: NumberStudy) -> l
         if np.isfinite(width[:, j]).any():
             out.append((shown(part, 30), amount(float(np.nanmedian(width[:, j])), unit)))
     return out
-
-
-def _trust(result: Result) -> str:
-    """The calibration statement, as in the terminal."""
-    words = outlook(result)
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _estimate_range(result: Result, study: NumberStudy) -> list[str]:
@@ -428,10 +423,6 @@ def _measured_errors(check: TruthCheck) -> list[str]:
 def _agreement(study: NumberStudy) -> list[str]:
     several = len(study.votes.answers.parts) > 1
     return [] if several else agreement_in_words(study.agreement, "answers")
-
-
-def _convergence(result: Result) -> list[str]:
-    return [] if result.converged else ["The method did not converge; increase max_iter."]
 
 
 def _verdict_steps(again: int, n_talk: int, unknown: int) -> list[str]:
@@ -544,8 +535,6 @@ _FACTS = {
 def _tables(study: NumberStudy, tasks: pl.DataFrame, result: Result) -> list[tuple[str, str, pl.DataFrame]]:
     return [
         ("tasks.csv", "every task with its estimate, those that need more answers on top", tasks),
-        ("quality.csv", "every worker", study.quality),
-        ("flags.csv", "every flag with its evidence", flag_table(study.flags)),
-        ("agreement.csv", "the coefficients", agreement_table(study.agreement)),
+        *study_tables(study),
         ("labels.csv", "every task with its estimate and interval", result.to_table()),
     ]

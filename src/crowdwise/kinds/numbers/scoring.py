@@ -135,9 +135,6 @@ def evaluate(
         resamples: 0 leaves out the intervals of the scores.
         seed: Seed of the resampling.
 
-    Returns:
-        The scores.
-
     Raises:
         DataError: No task can be scored, or a table is malformed.
     """
@@ -229,9 +226,6 @@ def compare(
         folds: Number of folds for the held-out error; 0 skips it.
         jobs: Ignored.
         watch: Called with (index, number of methods, name) before each method.
-
-    Returns:
-        The comparison.
     """
     if folds < 0:
         raise ParameterError(f"folds must be 0 or more, got {folds}")

@@ -228,9 +228,6 @@ def study_numbers(votes: Votes[Numbers], result: Result, *, gold: Any = None, id
         gold: Known values of some tasks; adds the errors on them.
         idle: Longest time in seconds between two answers that still counts as work.
 
-    Returns:
-        The study.
-
     Raises:
         DataError: The result has no model, or was fitted on other parts.
     """

@@ -177,9 +177,6 @@ def triplet_votes(
         missing: Values that mean "no answer".
         **numbers: Further columns per answer, such as `weight` or `time`.
 
-    Returns:
-        The votes.
-
     >>> triplet_votes(["a", "b"], ["b", "c"], ["c", "a"], ["left", "c"], worker=["ann", "bob"])
     Votes(2 triplets, 2 tasks, 2 workers)
     """

@@ -70,9 +70,6 @@ def evaluate(
         resamples: 0 leaves out the intervals of the scores.
         seed: Seed of the resampling.
 
-    Returns:
-        The scores.
-
     Raises:
         DataError: Nothing can be scored, or a table is malformed.
     """

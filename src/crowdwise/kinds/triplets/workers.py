@@ -113,9 +113,6 @@ def study_triplets(votes: Votes[Triplets], result: Result, *, gold: Any = None, 
         result: A result of these votes.
         gold: Ignored.
         idle: Longest time in seconds between two answers that still counts as work.
-
-    Returns:
-        The study.
     """
     del gold
     parts = study_parts(votes, result, idle=idle, judge=no_behaviour_flags)

@@ -31,7 +31,7 @@ from .rows import (
     with_gold,
 )
 from .simple import pooled_variance
-from .stages import FLOOR, SweepStats, fixed_point_variance, in_stages
+from .stages import FLOOR, fit_in_stages, fixed_point_variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,10 @@ class WorkerPosterior:
     doubt: F8
     spread: float  # s_b²
     precision: Precision
+
+    def message(self) -> Message:
+        """Return the worker parameters for a pass."""
+        return Message(self.precision.mean, self.bias)
 
     def capped(self, cap: float) -> WorkerPosterior:
         """Apply a cap to the precisions."""
@@ -59,38 +63,41 @@ class WorkerPosterior:
         precision = self.precision.with_prior(float(np.clip(a, strength, MOST)), float(variance), n)
         return replace(self, spread=max(float(spread), FLOOR), precision=precision), stats
 
+    def updated(self, stats: PassStats, n: F8, active: Mask, strength: float) -> WorkerPosterior:
+        """Update the biases with their variance, then the precisions, from the statistics of a pass."""
+        gap, square, v = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
 
-@dataclass(frozen=True, eq=False)
-class BiasModel:
-    """The model of the rows. Without gold, the biases are centred to fix the level of y.
+        def mean_square(spread: float) -> float:
+            bias, doubt = biases(self, stats, n, active, spread)
+            return float((bias**2 + doubt)[active].mean())
 
-    Args:
-        rows: The rows with gold.
-        n: Number of answers of each worker.
-        active: Workers with at least one answer.
-        strength: Minimum shape of the prior of the precisions.
-        has_gold: Whether any task has gold.
-    """
+        spread = fixed_point_variance(mean_square, self.spread) if active.any() else self.spread
+        bias, doubt = biases(self, stats, n, active, spread)
+        moved = bias - self.bias
+        error = np.maximum(square - 2 * moved * gap + n * moved**2, 0.0) + v + n * doubt
+        return WorkerPosterior(bias, doubt, spread, self.precision.update(n, error, active, strength))
 
-    rows: ShardedRows
-    n: F8
-    active: Mask
-    strength: float
-    has_gold: bool
+    def centred(self, active: Mask) -> WorkerPosterior:
+        """Centre the biases.
 
-    def sweep(self, state: WorkerPosterior) -> tuple[SweepStats[WorkerPosterior], float]:
-        """Run a pass; return its statistics and the log density of the answers with the tasks integrated out."""
-        stats = self.rows.accumulate(Message(state.precision.mean, state.bias))
-        return SweepStats(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
+        Only y + b is identified and the prior of y is flat, so moving a constant between them is free and brings the
+        biases closer to their prior. EM alone would need thousands of iterations for it.
+        """
+        if not active.any():
+            return self
+        bias = np.where(active, self.bias - self.bias[active].mean(), 0.0)
+        return replace(self, bias=bias, spread=max(float((bias**2 + self.doubt)[active].mean()), FLOOR))
 
-    def maximise(self, stats: SweepStats[WorkerPosterior]) -> WorkerPosterior:
-        """Update biases, their variance and the precisions."""
-        state = step(stats.under, stats.stats, self.n, self.active, self.strength)
-        return state if self.has_gold else centred(state, self.active)
+    def rows_bound(self, stats: PassStats, n: F8) -> float:
+        """Part of the evidence bound that depends on the answers, with the tasks integrated out; without E[log q]."""
+        square = stats.workers[:, SQUARE] + n * self.doubt
+        return float(stats.tasks[3]) - 0.5 * float((self.precision.mean * square).sum() + LOG_2PI * n.sum())
 
-    def log_prior(self, state: WorkerPosterior) -> float:
-        """Negative divergence of the posteriors of biases and precisions from their priors."""
-        return workers_bound(state, self.n, self.active)
+    def workers_bound(self, n: F8, active: Mask) -> float:
+        """Part of the evidence bound that depends on the workers only."""
+        b2 = (self.bias**2 + self.doubt)[active]
+        biases = 0.5 * float((np.log(self.doubt[active] / self.spread) + 1 - b2 / self.spread).sum())
+        return biases + self.precision.bound(n, active)
 
 
 def gaussian(
@@ -115,23 +122,17 @@ def gaussian(
         max_iter: Maximum number of passes.
         tol: Smallest increase of the objective per answer at which iterations continue.
         shards: Number of shards of the rows.
-
-    Returns:
-        The fit.
     """
     if slope:
         from .slopes import sloped
 
         return sloped(rows, gold, strength=strength, cap=cap, max_iter=max_iter, tol=tol, shards=shards)
     rows, gold, scale = standardise(rows.present(), gold)
-    n, active = rows.per_worker, rows.per_worker > 0
-    model = BiasModel(
-        ShardedRows.of(rows, gold, shards), n, active, strength, bool(gold_mask(gold, rows.n_tasks).any())
-    )
-    staged = in_stages(model, start(rows, gold, n, strength), n, active, cap=cap, max_iter=max_iter, tol=tol)
+    n = rows.per_worker
+    state = start(rows, gold, n, strength)
+    staged = fit_in_stages(rows, gold, state, strength=strength, cap=cap, max_iter=max_iter, tol=tol, shards=shards)
     fit = describe(rows, gold, staged.state, n, staged.trace, staged.converged)
-    fit = replace(fit, n_iter=staged.n_iter, extra={**fit.extra, "stage": staged.stage})
-    return unstandardise(fit, scale)
+    return unstandardise(staged.completed(fit), scale)
 
 
 def start(rows: NumberRows, gold: F8 | None, n: F8, strength: float) -> WorkerPosterior:
@@ -144,52 +145,12 @@ def start(rows: NumberRows, gold: F8 | None, n: F8, strength: float) -> WorkerPo
     return WorkerPosterior(np.zeros(rows.n_workers), doubt, spread, precision)
 
 
-def step(state: WorkerPosterior, stats: PassStats, n: F8, active: Mask, strength: float) -> WorkerPosterior:
-    """Update the biases with their variance, then the precisions, from the statistics of a pass."""
-    gap, square, v = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
-
-    def mean_square(spread: float) -> float:
-        bias, doubt = biases(state, stats, n, active, spread)
-        return float((bias**2 + doubt)[active].mean())
-
-    spread = fixed_point_variance(mean_square, state.spread) if active.any() else state.spread
-    bias, doubt = biases(state, stats, n, active, spread)
-    moved = bias - state.bias
-    error = np.maximum(square - 2 * moved * gap + n * moved**2, 0.0) + v + n * doubt
-    return WorkerPosterior(bias, doubt, spread, state.precision.update(n, error, active, strength))
-
-
 def biases(state: WorkerPosterior, stats: PassStats, n: F8, active: Mask, spread: float) -> tuple[F8, F8]:
     """Posterior means and variances of the biases given their variance in the population."""
     q = state.precision.mean
     doubt = 1 / (1 / spread + n * q)
     # The gap is relative to the old bias.
     return np.where(active, doubt * q * (stats.workers[:, GAP] + n * state.bias), 0.0), doubt
-
-
-def centred(state: WorkerPosterior, active: Mask) -> WorkerPosterior:
-    """Centre the biases.
-
-    Only y + b is identified and the prior of y is flat, so moving a constant between them is free and brings the biases
-    closer to their prior. EM alone would need thousands of iterations for it.
-    """
-    if not active.any():
-        return state
-    bias = np.where(active, state.bias - state.bias[active].mean(), 0.0)
-    return replace(state, bias=bias, spread=max(float((bias**2 + state.doubt)[active].mean()), FLOOR))
-
-
-def rows_bound(state: WorkerPosterior, stats: PassStats, n: F8) -> float:
-    """Part of the evidence bound that depends on the answers, with the tasks integrated out; without E[log q]."""
-    square = stats.workers[:, SQUARE] + n * state.doubt
-    return float(stats.tasks[3]) - 0.5 * float((state.precision.mean * square).sum() + LOG_2PI * n.sum())
-
-
-def workers_bound(state: WorkerPosterior, n: F8, active: Mask) -> float:
-    """Part of the evidence bound that depends on the workers only."""
-    b2 = (state.bias**2 + state.doubt)[active]
-    biases = 0.5 * float((np.log(state.doubt[active] / state.spread) + 1 - b2 / state.spread).sum())
-    return biases + state.precision.bound(n, active)
 
 
 def describe(rows: NumberRows, gold: F8 | None, state: WorkerPosterior, n: F8, trace: F8, converged: bool) -> NumberFit:
@@ -249,7 +210,7 @@ class PlainSweepStats:
 
 @dataclass(frozen=True, eq=False)
 class PlainModel:
-    """The plain model of the rows; fields as in `BiasModel`."""
+    """The plain model of the rows; fields as in `HierarchicalModel`."""
 
     rows: ShardedRows
     n: F8
@@ -360,16 +321,16 @@ def student(
     trace: list[float] = []
     converged = False
     while len(trace) < max_iter:
-        scaled_rows, message = scaled(rows, u), Message(state.precision.mean, state.bias)
-        mean, variance, stats = sweep(scaled_rows, gold, message, len(rows) >= COMPILED_FROM)
+        scaled_rows = scaled(rows, u)
+        mean, variance, stats = sweep(scaled_rows, gold, state.message(), len(rows) >= COMPILED_FROM)
         size = scaled_rows.per_worker
         state = _step(state, stats, n, size, active, strength)
         if not has_gold:
             middle = float(state.bias[active].mean()) if active.any() else 0.0
-            state, mean = centred(state, active), mean + middle
+            state, mean = state.centred(active), mean + middle
         u, logs = scales(rows, state, mean, variance, df)
         entropy = stats.tasks[3] + 0.5 * float((~np.isnan(mean) & (variance > 0)).sum())
-        trace.append(entropy + workers_bound(state, n, active) + logs - 0.5 * LOG_2PI * float(n.sum()))
+        trace.append(entropy + state.workers_bound(n, active) + logs - 0.5 * LOG_2PI * float(n.sum()))
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break
@@ -398,8 +359,8 @@ def scales(rows: NumberRows, state: WorkerPosterior, mean: F8, variance: F8, df:
 def _step(
     state: WorkerPosterior, stats: PassStats, n: F8, size: F8, active: np.ndarray, strength: float
 ) -> WorkerPosterior:
-    """Like `step`, but a worker's answers count `size` for bias and error and n for the precision."""
-    rough = step(state, stats, size, active, strength)
+    """Like `updated`, but a worker's answers count `size` for bias and error and n for the precision."""
+    rough = state.updated(stats, size, active, strength)
     gap, square, v = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
     moved = rough.bias - state.bias
     error = np.maximum(square - 2 * moved * gap + size * moved**2, 0.0) + v + size * rough.doubt

@@ -12,12 +12,12 @@ errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import F8, NumberFit, NumberRows
+from .rows import F8, I8, NumberFit, NumberRows
 
 LEAST_GOLD = 10
 # Weight of the Gaussian quantile, in gold tasks.
@@ -63,11 +63,19 @@ def gold_margin(
     if folds < 2:
         return conformal_margin(np.abs(method(rows, None).mean - gold)[use], level)
     errors = np.empty(len(gold))
+    for part, fit in _held_out_fits(method, rows, gold, use, folds, seed):
+        errors[part] = np.abs(fit.mean - gold)[part]
+    return conformal_margin(errors[use], level)
+
+
+def _held_out_fits(
+    method: Callable[[NumberRows, F8 | None], NumberFit], rows: NumberRows, gold: F8, use: I8, folds: int, seed: int
+) -> Iterator[tuple[I8, NumberFit]]:
+    """Yield random folds of the gold tasks `use`, each with a fit without its gold."""
     for part in np.array_split(np.random.default_rng(seed).permutation(use), folds):
         others = gold.copy()
         others[part] = np.nan
-        errors[part] = np.abs(method(rows, others).mean - gold)[part]
-    return conformal_margin(errors[use], level)
+        yield part, method(rows, others)
 
 
 @dataclass(frozen=True)
@@ -139,10 +147,7 @@ def gold_scale(
     if len(use) < LEAST_GOLD:
         return None
     error, variance = np.empty(len(gold)), np.empty(len(gold))
-    for part in np.array_split(np.random.default_rng(seed).permutation(use), folds):
-        others = gold.copy()
-        others[part] = np.nan
-        fit = method(rows, others)
+    for part, fit in _held_out_fits(method, rows, gold, use, folds, seed):
         error[part], variance[part] = (fit.mean - gold)[part], fit.variance[part]
     answered = int((rows.present().per_task > 0).sum())
     return rescaled(error[use], variance[use], level, others=answered - len(use))

@@ -49,9 +49,6 @@ def bayesian_iterative(
         clamp: Clamp outliers first; otherwise they stretch the grid.
         max_iter: Maximum number of rounds.
         tol: Largest change of a worker's probability of a variance at convergence.
-
-    Returns:
-        The fit.
     """
     rows = rows.present()
     if bias is None and debias:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .passes import DOUBT, GAP, GAP_Y, LOG_2PI, SQUARE, SUM_Y, SUM_Y2, Message, PassStats, ShardedRows
+from .passes import DOUBT, GAP, GAP_Y, LOG_2PI, SQUARE, SUM_Y, SUM_Y2, Message, PassStats
 from .precision import MOST, Precision
 from .rows import (
     F8,
@@ -28,7 +28,7 @@ from .rows import (
     with_gold,
 )
 from .simple import pooled_variance
-from .stages import FLOOR, SweepStats, fixed_point_variance, in_stages
+from .stages import FLOOR, fit_in_stages, fixed_point_variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,30 +72,57 @@ class Sloped:
         under = replace(self, slope_spread=slope, bias_spread=bias, tau=tau, precision=precision)
         return under, replace(stats, tasks=tasks)
 
+    def updated(self, stats: PassStats, n: F8, active: Mask, strength: float) -> Sloped:
+        """Update slopes and biases with their variances, then precisions and the prior of y, from the statistics."""
+        gap, square, v, gap_y, y1, y2 = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT, GAP_Y, SUM_Y, SUM_Y2))
+        lines = LinePosteriors(self, stats, n, active)
+        s_spread, b_spread = self.slope_spread, self.bias_spread
+        if active.any():
+            s_spread = fixed_point_variance(lambda spread: lines.mean_squares(spread, b_spread)[0], s_spread)
+            b_spread = fixed_point_variance(lambda spread: lines.mean_squares(s_spread, spread)[1], b_spread)
+        slope, bias, s_doubt, b_doubt, covariance = lines.under(s_spread, b_spread)
+        ds, db = slope - self.slope, bias - self.bias
+        error = square - 2 * ds * gap_y - 2 * db * gap + ds**2 * y2 + 2 * ds * db * y1 + n * db**2
+        doubt = slope**2 * v + s_doubt * (y2 + v) + 2 * covariance * y1 + n * b_doubt
+        precision = self.precision.update(n, np.maximum(error, 0.0) + doubt, active, strength)
+        count, first, second = stats.tasks[:3]
+        mu = float(first / count) if count else self.mu
+        tau = max(float(second / count) - mu**2, FLOOR) if count else self.tau
+        return Sloped(slope, bias, s_doubt, b_doubt, covariance, s_spread, b_spread, precision, mu, tau)
 
-@dataclass(frozen=True, eq=False)
-class SlopeModel:
-    """The model of the rows; fields as in `BiasModel`. Without gold, the scale of y is reset after each step."""
+    def centred(self, active: Mask) -> Sloped:
+        """Transform y so that the slopes have mean one and the biases are closest to zero.
 
-    rows: ShardedRows
-    n: F8
-    active: Mask
-    strength: float
-    has_gold: bool
+        Only s y + b is identified and the prior of y is free, so y -> c y + d with s -> s / c, b -> b - (s / c) d
+        leaves the likelihood unchanged. The c and d that bring slopes and biases closest to their priors are a mean
+        slope and a regression coefficient; EM alone would need hundreds of iterations.
+        """
+        c = float(self.slope[active].mean()) if active.any() else 0.0
+        if not 0.1 < c < 10:  # the direction of the scale is undetermined
+            return self
+        slope, s_doubt, covariance = self.slope / c, self.slope_doubt / c**2, self.covariance / c
+        d = float((slope * self.bias + covariance)[active].sum() / (slope**2 + s_doubt)[active].sum())
+        slope, bias = np.where(active, slope, 1.0), np.where(active, self.bias - slope * d, 0.0)
+        b_doubt, covariance = self.bias_doubt - 2 * d * covariance + d**2 * s_doubt, covariance - d * s_doubt
+        s_spread = max(float(((slope - 1) ** 2 + s_doubt)[active].mean()), FLOOR)
+        b_spread = max(float((bias**2 + b_doubt)[active].mean()), FLOOR)
+        return replace(
+            self, slope=slope, bias=bias, slope_doubt=s_doubt, bias_doubt=b_doubt, covariance=covariance,
+            slope_spread=s_spread, bias_spread=b_spread, mu=c * self.mu + d, tau=c**2 * self.tau,
+        )  # fmt: skip
 
-    def sweep(self, state: Sloped) -> tuple[SweepStats[Sloped], float]:
-        """Run a pass; return its statistics and the log density of the answers with the tasks integrated out."""
-        stats = self.rows.accumulate(state.message())
-        return SweepStats(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
+    def rows_bound(self, stats: PassStats, n: F8) -> float:
+        """Part of the evidence bound that depends on the answers, with the tasks integrated out; without E[log q]."""
+        square, y1, y2 = (stats.workers[:, k] for k in (SQUARE, SUM_Y, SUM_Y2))
+        error = square + self.slope_doubt * y2 + 2 * self.covariance * y1 + n * self.bias_doubt
+        return float(stats.tasks[3]) - 0.5 * float((self.precision.mean * error).sum() + LOG_2PI * n.sum())
 
-    def maximise(self, sweep_stats: SweepStats[Sloped]) -> Sloped:
-        """Update slopes, biases, precisions and the prior of y."""
-        state = step(sweep_stats.under, sweep_stats.stats, self.n, self.active, self.strength)
-        return state if self.has_gold else regauged(state, self.active)
-
-    def log_prior(self, state: Sloped) -> float:
-        """Negative divergence of the posteriors of slopes, biases and precisions from their priors."""
-        return workers_bound(state, self.n, self.active)
+    def workers_bound(self, n: F8, active: Mask) -> float:
+        """Part of the evidence bound that depends on the workers only."""
+        det = self.slope_doubt * self.bias_doubt - self.covariance**2
+        s2, b2 = (self.slope - 1) ** 2 + self.slope_doubt, self.bias**2 + self.bias_doubt
+        gain = np.log(det / (self.slope_spread * self.bias_spread)) + 2 - s2 / self.slope_spread - b2 / self.bias_spread
+        return 0.5 * float(gain[active].sum()) + self.precision.bound(n, active)
 
 
 def sloped(
@@ -103,14 +130,9 @@ def sloped(
 ) -> NumberFit:
     """Fit slopes, biases and precisions."""
     rows, gold, scale = standardise(rows.present(), gold)
-    n, active = rows.per_worker, rows.per_worker > 0
-    model = SlopeModel(
-        ShardedRows.of(rows, gold, shards), n, active, strength, bool(gold_mask(gold, rows.n_tasks).any())
-    )
-    staged = in_stages(model, start(rows, gold, n, strength), n, active, cap=cap, max_iter=max_iter, tol=tol)
-    fit = describe(rows, gold, staged.state, staged.trace, staged.converged)
-    fit = replace(fit, n_iter=staged.n_iter, extra={**fit.extra, "stage": staged.stage})
-    return unstandardise(fit, scale)
+    state = start(rows, gold, rows.per_worker, strength)
+    staged = fit_in_stages(rows, gold, state, strength=strength, cap=cap, max_iter=max_iter, tol=tol, shards=shards)
+    return unstandardise(staged.completed(describe(rows, gold, staged.state, staged.trace, staged.converged)), scale)
 
 
 def start(rows: NumberRows, gold: F8 | None, n: F8, strength: float) -> Sloped:
@@ -124,25 +146,6 @@ def start(rows: NumberRows, gold: F8 | None, n: F8, strength: float) -> Sloped:
         zero + 1, zero, zero + 0.05, zero + noise / 8, zero, 0.1, max(noise / 4, FLOOR),
         Precision.start(n, noise, strength), float(answered_means.mean()) if len(answered_means) else 0.0, tau,
     )  # fmt: skip
-
-
-def step(state: Sloped, stats: PassStats, n: F8, active: Mask, strength: float) -> Sloped:
-    """Update slopes and biases with their variances, then precisions and the prior of y, from the statistics."""
-    gap, square, v, gap_y, y1, y2 = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT, GAP_Y, SUM_Y, SUM_Y2))
-    lines = LinePosteriors(state, stats, n, active)
-    s_spread, b_spread = state.slope_spread, state.bias_spread
-    if active.any():
-        s_spread = fixed_point_variance(lambda spread: lines.mean_squares(spread, b_spread)[0], s_spread)
-        b_spread = fixed_point_variance(lambda spread: lines.mean_squares(s_spread, spread)[1], b_spread)
-    slope, bias, s_doubt, b_doubt, covariance = lines.under(s_spread, b_spread)
-    ds, db = slope - state.slope, bias - state.bias
-    error = square - 2 * ds * gap_y - 2 * db * gap + ds**2 * y2 + 2 * ds * db * y1 + n * db**2
-    doubt = slope**2 * v + s_doubt * (y2 + v) + 2 * covariance * y1 + n * b_doubt
-    precision = state.precision.update(n, np.maximum(error, 0.0) + doubt, active, strength)
-    count, first, second = stats.tasks[:3]
-    mu = float(first / count) if count else state.mu
-    tau = max(float(second / count) - mu**2, FLOOR) if count else state.tau
-    return Sloped(slope, bias, s_doubt, b_doubt, covariance, s_spread, b_spread, precision, mu, tau)
 
 
 class LinePosteriors:
@@ -170,43 +173,6 @@ class LinePosteriors:
         """Mean squares of slopes minus one and of biases."""
         slope, bias, s_doubt, b_doubt, _ = self.under(s_spread, b_spread)
         return float(((slope - 1) ** 2 + s_doubt)[self.active].mean()), float((bias**2 + b_doubt)[self.active].mean())
-
-
-def regauged(state: Sloped, active: Mask) -> Sloped:
-    """Transform y so that the slopes have mean one and the biases are closest to zero.
-
-    Only s y + b is identified and the prior of y is free, so y -> c y + d with s -> s / c, b -> b - (s / c) d leaves
-    the likelihood unchanged. The c and d that bring slopes and biases closest to their priors are a mean slope and a
-    regression coefficient; EM alone would need hundreds of iterations.
-    """
-    c = float(state.slope[active].mean()) if active.any() else 0.0
-    if not 0.1 < c < 10:  # the direction of the scale is undetermined
-        return state
-    slope, s_doubt, covariance = state.slope / c, state.slope_doubt / c**2, state.covariance / c
-    d = float((slope * state.bias + covariance)[active].sum() / (slope**2 + s_doubt)[active].sum())
-    slope, bias = np.where(active, slope, 1.0), np.where(active, state.bias - slope * d, 0.0)
-    b_doubt, covariance = state.bias_doubt - 2 * d * covariance + d**2 * s_doubt, covariance - d * s_doubt
-    s_spread = max(float(((slope - 1) ** 2 + s_doubt)[active].mean()), FLOOR)
-    b_spread = max(float((bias**2 + b_doubt)[active].mean()), FLOOR)
-    return replace(
-        state, slope=slope, bias=bias, slope_doubt=s_doubt, bias_doubt=b_doubt, covariance=covariance,
-        slope_spread=s_spread, bias_spread=b_spread, mu=c * state.mu + d, tau=c**2 * state.tau,
-    )  # fmt: skip
-
-
-def rows_bound(state: Sloped, stats: PassStats, n: F8) -> float:
-    """Part of the evidence bound that depends on the answers, with the tasks integrated out; without E[log q]."""
-    square, y1, y2 = (stats.workers[:, k] for k in (SQUARE, SUM_Y, SUM_Y2))
-    error = square + state.slope_doubt * y2 + 2 * state.covariance * y1 + n * state.bias_doubt
-    return float(stats.tasks[3]) - 0.5 * float((state.precision.mean * error).sum() + LOG_2PI * n.sum())
-
-
-def workers_bound(state: Sloped, n: F8, active: Mask) -> float:
-    """Part of the evidence bound that depends on the workers only."""
-    det = state.slope_doubt * state.bias_doubt - state.covariance**2
-    s2, b2 = (state.slope - 1) ** 2 + state.slope_doubt, state.bias**2 + state.bias_doubt
-    gain = np.log(det / (state.slope_spread * state.bias_spread)) + 2 - s2 / state.slope_spread - b2 / state.bias_spread
-    return 0.5 * float(gain[active].sum()) + state.precision.bound(n, active)
 
 
 def describe(rows: NumberRows, gold: F8 | None, state: Sloped, trace: F8, converged: bool) -> NumberFit:

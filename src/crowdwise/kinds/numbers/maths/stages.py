@@ -15,9 +15,9 @@ from typing import Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from ....em.loop import climb
-from .passes import PassStats
+from .passes import Message, PassStats, ShardedRows
 from .precision import Precision
-from .rows import F8, Mask
+from .rows import F8, Mask, NumberFit, NumberRows, gold_mask
 
 # Bounds of the population variances, relative to the variance of the answers.
 FLOOR, HIGH = 1e-10, 1e6
@@ -57,6 +57,21 @@ class WorkerState(Protocol):
     def precision(self) -> Precision:
         """Precisions of the workers."""
 
+    def message(self) -> Message:
+        """Return the worker parameters for a pass."""
+
+    def updated(self, stats: PassStats, n: F8, active: Mask, strength: float) -> Self:
+        """Update the posteriors and the hyperparameters from the statistics of a pass."""
+
+    def centred(self, active: Mask) -> Self:
+        """Reset what only the prior identifies, without a change of the likelihood."""
+
+    def rows_bound(self, stats: PassStats, n: F8) -> float:
+        """Part of the evidence bound that depends on the answers, with the tasks integrated out; without E[log q]."""
+
+    def workers_bound(self, n: F8, active: Mask) -> float:
+        """Part of the evidence bound that depends on the workers only."""
+
     def capped(self, cap: float) -> Self:
         """Apply a cap to the precisions."""
 
@@ -93,17 +108,37 @@ class SweepStats(Generic[C]):
         return replace(second_step, under=under, stats=stats)
 
 
-class StagedModel(Protocol[C]):
-    """A model of the rows."""
+@dataclass(frozen=True, eq=False)
+class HierarchicalModel(Generic[C]):
+    """A hierarchical model of the rows. Without gold, the free level (and scale) of y is reset after each step.
 
-    def sweep(self, params: C, /) -> tuple[SweepStats[C], float]:
-        """Run a pass; return its statistics and the part of the bound that depends on the answers."""
+    Args:
+        rows: The rows with gold.
+        n: Number of answers of each worker.
+        active: Workers with at least one answer.
+        strength: Minimum shape of the prior of the precisions.
+        has_gold: Whether any task has gold.
+    """
 
-    def maximise(self, stats: SweepStats[C], /) -> C:
+    rows: ShardedRows
+    n: F8
+    active: Mask
+    strength: float
+    has_gold: bool
+
+    def sweep(self, state: C) -> tuple[SweepStats[C], float]:
+        """Run a pass; return its statistics and the log density of the answers with the tasks integrated out."""
+        stats = self.rows.accumulate(state.message())
+        return SweepStats(stats, state, self.n, self.strength), state.rows_bound(stats, self.n)
+
+    def maximise(self, stats: SweepStats[C]) -> C:
         """Update the parameters from the statistics of a pass."""
+        state = stats.under.updated(stats.stats, self.n, self.active, self.strength)
+        return state if self.has_gold else state.centred(self.active)
 
-    def log_prior(self, params: C, /) -> float:
-        """Part of the bound that depends on the workers only."""
+    def log_prior(self, state: C) -> float:
+        """Negative divergence of the posteriors of the workers from their priors."""
+        return state.workers_bound(self.n, self.active)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +151,18 @@ class StagedFit(Generic[C]):
     n_iter: int
     converged: bool
 
+    def completed(self, fit: NumberFit) -> NumberFit:
+        """Return a fit with the number of iterations and the stages."""
+        return replace(fit, n_iter=self.n_iter, extra={**fit.extra, "stage": self.stage})
 
-def in_stages(
-    model: StagedModel[C], state: C, n: F8, active: Mask, *, cap: float, max_iter: int, tol: float
+
+def fit_in_stages(
+    rows: NumberRows, gold: F8 | None, state: C, *, strength: float, cap: float, max_iter: int, tol: float, shards: int
 ) -> StagedFit[C]:
     """Run EM to convergence, then again under the cap implied by the precisions, until the cap stays the same."""
+    n, active = rows.per_worker, rows.per_worker > 0
+    has_gold = bool(gold_mask(gold, rows.n_tasks).any())
+    model = HierarchicalModel[C](ShardedRows.of(rows, gold, shards), n, active, strength, has_gold)
     traces: list[F8] = []
     passes, converged, per = 0, False, max(float(n.sum()), 1.0)
     for _ in range(STAGES):
