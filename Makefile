@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve-demo test lint types bench bench-speed bench-quality bench-workers clean
+.PHONY: demo serve-demo check test lint types bench bench-check bench-speed bench-quality bench-workers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/crowdwise demo -o demo --force
@@ -13,6 +13,11 @@ demo: $(VENV)/.demo
 serve-demo: $(VENV)/.serve
 	$(BIN)/crowdwise project demo live-demo
 
+# What to run before every commit: the tests that need no data, net, server or browser and take less than a second.
+check: lint types
+	$(BIN)/python -m pytest -p tests.check -q -n $(WORKERS) --dist worksteal
+
+# Everything, with the tests of benchmarks/, which keep the figures of the docs true.
 test: lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
@@ -24,6 +29,9 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: bench-speed bench-quality bench-workers
+
+bench-check: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal benchmarks/tests
 
 bench-speed: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.speed

@@ -1,4 +1,4 @@
-"""python -m tests.architecture.packages: the packages, who imports whom, how large they are; docs/images/packages.svg.
+"""python -m tests.architecture.packages: the packages, their imports and sizes, for docs/architecture.md.
 
 The test of the import order reads the same tables: what is drawn is what is enforced.
 """
@@ -6,7 +6,7 @@ The test of the import order reads the same tables: what is drawn is what is enf
 from __future__ import annotations
 
 import ast
-import statistics
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,8 +30,15 @@ LAZY = ("crowdwise.learn", "crowdwise.simulate", "crowdwise.workers")
 HOOKS = ("crowdwise.core.kind", "crowdwise.kinds.hooks", "crowdwise.kinds.classes.annotations")
 
 
+@cache
 def modules():
-    return sorted(path for path in SRC.rglob("*.py"))
+    return tuple(sorted(SRC.rglob("*.py")))
+
+
+@cache
+def tree(path):
+    """The parsed module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def name_of(path):
@@ -39,17 +46,21 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def imports(path):
     """(module, line, whether only a type checker sees it) of every import of ours, those in functions included."""
+    return tuple(_imports(path))
+
+
+def _imports(path):
     own, is_package = name_of(path), path.name == "__init__.py"
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     for_types = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -69,6 +80,7 @@ def package(module):
     return parts[1] if len(parts) > 1 else "__init__"
 
 
+@cache
 def graph():
     """module -> modules that it imports when it runs."""
     known = {name_of(path) for path in modules()}
@@ -91,6 +103,7 @@ def sizes():
     return out
 
 
+@cache
 def between():
     """(package, package that it imports) -> number of imports."""
     out = {}
@@ -103,7 +116,7 @@ def between():
 
 
 def drawing():
-    """An SVG: a row for each layer, the lowest at the bottom; a line for two rooms, thicker for more imports."""
+    """An SVG: a row for each layer, the lowest at the bottom; a line for two packages, thicker for more imports."""
     width, height, wide, high, top = 980, 90, 140, 40, 30
     total, big = sizes(), max(between().values())
     place = {}
@@ -115,7 +128,7 @@ def drawing():
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tall}" font-family="sans-serif" '
         'font-size="13">',
-        "<title>The packages of crowdwise and who imports whom</title>",
+        "<title>The packages of crowdwise and their imports</title>",
     ]
     for (upper, lower), n in sorted(between().items()):
         (x1, y1), (x2, y2) = place[upper], place[lower]
@@ -137,14 +150,22 @@ def drawing():
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def table():
+    """The sizes of the packages as Markdown, the largest first."""
+    total = sizes()
+    rows = [f"| `{name}` | {n} | {lines:,} |" for name, (n, lines) in sorted(total.items(), key=lambda at: -at[1][1])
+            if name in RANK]  # fmt: skip
+    n, lines = (sum(size[i] for size in total.values()) for i in (0, 1))
+    return "\n".join(["| package | modules | lines |", "|---|---|---|", *rows, f"| all | {n} | {lines:,} |"])
+
+
 def main():
-    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
-    path = ROOT / "docs" / "images" / "packages.svg"
-    path.write_text(drawing(), encoding="utf-8")
-    print(f"{len(lines)} modules, median {statistics.median(lines.values()):g} lines, longest {max(lines.values())}")
-    for name, (n, total) in sorted(sizes().items(), key=lambda item: -item[1][1]):
-        print(f"{name:12} {n:4} modules {total:7,} lines")
-    print(f"written to {path.relative_to(ROOT)}")
+    picture, page = ROOT / "docs" / "images" / "packages.svg", ROOT / "docs" / "architecture.md"
+    picture.write_text(drawing(), encoding="utf-8")
+    head, _, rest = page.read_text(encoding="utf-8").partition("<!-- sizes -->\n")
+    _, end, tail = rest.partition("<!-- /sizes -->")
+    page.write_text(f"{head}<!-- sizes -->\n{table()}\n{end}{tail}", encoding="utf-8")
+    print(table())
 
 
 if __name__ == "__main__":

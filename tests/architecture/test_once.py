@@ -14,7 +14,7 @@ from crowdwise.core.result import FitTrace, Result
 from crowdwise.core.votes import Votes
 from crowdwise.kinds.classes.methods.partitioned import Solution
 
-from .packages import SRC, modules
+from .packages import SRC, modules, tree
 
 # Where a formula has its home; elsewhere it is imported.
 HOMES = {
@@ -53,7 +53,7 @@ def test_no_function_fills_a_screen():
     for path in modules():
         if "kernels" in path.as_posix():
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef):
                 first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
                 n = node.end_lineno - first.lineno + 1

@@ -92,6 +92,7 @@ def test_every_command_has_every_option(command, crowdwise_cli):
     assert [option for option in OPTIONS if option not in out] == []
 
 
+@pytest.mark.slow
 @every
 def test_an_export_with_two_questions(command, folder, arguments, crowdwise_cli, fails):
     line = arguments(command, folder / "export.json")

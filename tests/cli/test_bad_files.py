@@ -191,6 +191,7 @@ BAD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "content", "arguments", "words"), [c[1:] for c in BAD], ids=[c[0] for c in BAD])
 def test_bad_file(fails, tmp_path, name, content, arguments, words):
     path = tmp_path / name
@@ -203,6 +204,7 @@ def test_every_bad_file_is_another():
 
 
 # ---------------------------------------------------------------------------------------- more than one file
+@pytest.mark.slow
 def test_a_million_labels_are_refused_and_not_computed(fails, crowdwise_cli, tmp_path):
     path = tmp_path / "v.csv"
     path.write_bytes(HEAD + b"".join(b"t%d,w%d,label %d\n" % (i % 50_000, i % 7, i) for i in range(1_000_000)))

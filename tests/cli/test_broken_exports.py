@@ -29,6 +29,7 @@ from .made import npy
 BROKEN = list(kinds())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "arguments"), [case[2:] for case in BROKEN], ids=[f"{case[0]}: {case[1]}" for case in BROKEN]
 )

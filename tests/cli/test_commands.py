@@ -229,6 +229,7 @@ def test_gold_that_is_odd_is_told(works, files, crowd):
     assert "gold.csv: 2 rows without a task or a label are left out" in err
 
 
+@pytest.mark.slow
 def test_gold_in_other_formats(works, files, crowd):
     expected = works("aggregate", files / "votes.csv", "-m", "majority_vote", "--gold", files / "gold.csv")[0]
     known = list(crowd["truth"].items())[:10]
@@ -445,6 +446,7 @@ def command(*arguments, **kwargs):
     )
 
 
+@pytest.mark.slow
 def test_as_a_process(files):
     done = command("aggregate", "-", "-m", "majority_vote", input=(files / "votes.csv").read_bytes())
     assert done.returncode == 0
@@ -456,6 +458,7 @@ def test_as_a_process(files):
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(files):
     rows = [(f"task {i}", "w", "x") for i in range(20_000)]
     (files / "long.csv").write_bytes(table(rows))

@@ -91,6 +91,7 @@ def test_wrong_names_and_truths_are_one_line(fails, files):
     fails("compare", files / "votes.csv", "-m", "sml", words="two classes")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always::crowdwise.core.errors.CrowdwiseWarning")
 def test_all_methods_are_the_default(works, files):
     out, _ = works("compare", files / "votes.csv", "--gold", files / "gold.csv", "--folds", 0, "--json")

@@ -21,6 +21,7 @@ def export(tmp_path):
     return tmp_path / "e.json"
 
 
+@pytest.mark.slow
 @every
 def test_every_export_becomes_a_plain_table(crowdwise_cli, tmp_path, sample):
     (tmp_path / sample.name).write_bytes(sample.content)

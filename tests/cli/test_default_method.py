@@ -54,6 +54,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::crowdwise.core.errors.LedgerWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_the_command_line_and_python_choose_alike(case, folder, crowdwise_cli):
@@ -105,6 +106,7 @@ def test_other_commands_choose_the_same(command, folder, crowdwise_cli, tmp_path
     assert chosen[0] == "judge_stack"
 
 
+@pytest.mark.slow
 def test_in_parts_the_default_is_the_same_or_refused(folder, crowdwise_cli, tmp_path):
     code, out, err = crowdwise_cli("aggregate", folder / "plain.csv", "--out-of-core", "-o", tmp_path / "run", "--json")
     assert code == 0, err

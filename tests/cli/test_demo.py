@@ -48,6 +48,7 @@ class Lines:
         self.text += text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [DEFAULT, "committee", "mace"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_mapping_of_the_adversary_is_that_of_the_votes(seed, method):

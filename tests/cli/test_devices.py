@@ -59,6 +59,7 @@ def test_a_pipe_is_read(crowdwise_cli, tmp_path):
     assert out.startswith("task,label")
 
 
+@pytest.mark.slow
 @linux
 def test_an_endless_pipe_is_not_waited_for():
     with open("/dev/zero", "rb") as zeros:
@@ -70,6 +71,7 @@ def test_an_endless_pipe_is_not_waited_for():
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize(
     "command",
@@ -87,6 +89,7 @@ def test_a_full_disk(tmp_path, command):
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @linux
 def test_a_full_disk_is_named(fails, tmp_path):
     (tmp_path / "v.csv").write_bytes(VOTES)
@@ -113,6 +116,7 @@ TOO_MUCH = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "parts", "words"), [c[1:] for c in TOO_MUCH], ids=[c[0] for c in TOO_MUCH])
 def test_too_much_of_one_thing(fails, tmp_path, name, parts, words):
     with (tmp_path / name).open("wb") as file:
@@ -123,6 +127,7 @@ def test_too_much_of_one_thing(fails, tmp_path, name, parts, words):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # kilobytes
 
 
+@pytest.mark.slow
 def test_forty_thousand_columns(tmp_path, crowdwise_cli, fails):
     header = ",".join(f"c{i}" for i in range(40_000))
     (tmp_path / "v.csv").write_text(f"task,worker,{header}\nt1,ann,{header}\n")

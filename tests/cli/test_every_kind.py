@@ -67,6 +67,7 @@ def test_every_kind_has_a_scenario():
     assert kinds == set(kind_table.BUILT_IN)
 
 
+@pytest.mark.slow
 def test_votes_to_answers(crowd, works, tmp_path):
     votes, truth, options = crowd
     run, page = tmp_path / "run", tmp_path / "page.html"
@@ -88,6 +89,7 @@ def test_votes_to_answers(crowd, works, tmp_path):
     assert "</html>" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_methods_side_by_side(crowd, works):
     votes, truth, options = crowd
     kind = cw.read(votes).kind
@@ -97,6 +99,7 @@ def test_methods_side_by_side(crowd, works):
     works("methods", kind.default)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_converted_and_back(crowd, works, tmp_path, form):
     votes, _, options = crowd

@@ -170,6 +170,7 @@ def test_unknown_sampling_gives_a_point_only_if_asked(crowdwise_cli, fails, fold
     assert "no interval" in out
 
 
+@pytest.mark.slow
 def test_two_systems_of_two_files_and_of_one(crowdwise_cli, fails, folder, tmp_path):
     other, _ = judged(n=1500, error=0.25, seed=2)
     frame = other.to_frame().with_columns(worker=pl.lit("judge-b"))
@@ -265,6 +266,7 @@ def test_a_second_look_must_be_planned(crowdwise_cli, fails, folder, run, tmp_pa
         assert (code, json.loads(out)["look"]) == (0, n)
 
 
+@pytest.mark.slow
 def test_gold_that_fitted_the_run(crowdwise_cli, fails, folder, tmp_path):
     rng, truth = np.random.default_rng(4), truth_of(folder)
     rows = [(t, w, label if rng.random() < 0.8 else "fine") for t, label in truth.items() for w in "abc"]

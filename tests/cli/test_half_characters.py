@@ -34,6 +34,7 @@ def cases():
         yield name, sample.name, lambda old, files=files: packed({n: broken(c, old) for n, c in files.items()}), []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [b"pos", b"t1", b"ann"])
 @pytest.mark.parametrize(("file", "make", "arguments"), [c[1:] for c in cases()], ids=[c[0] for c in cases()])
 def test_half_a_character_is_replaced_and_said(crowdwise_cli, tmp_path, file, make, arguments, what):

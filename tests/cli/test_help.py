@@ -45,6 +45,7 @@ def test_every_option_is_in_a_panel_and_has_one_plain_sentence(command):
             assert param.rich_help_panel, (command, param.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("command", sorted(ALL))
 def test_help_fits_the_terminal(command, width, crowdwise_cli, monkeypatch):
@@ -55,6 +56,7 @@ def test_help_fits_the_terminal(command, width, crowdwise_cli, monkeypatch):
     assert max(map(len, out.splitlines())) <= width
 
 
+@pytest.mark.slow
 def test_renamed_commands_and_options_give_a_hint(fails, tmp_path):
     fails("fair", "votes.csv", words="crowdwise fair was renamed: use crowdwise fairness")
     for old, new in (("--of", "--metric"), ("--for", "--population"), ("--anyway", "--force")):

@@ -32,6 +32,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_tables_and_files(crowdwise_cli, folder, tmp_path):
     out = tmp_path / "out"
     code, stdout, stderr = crowdwise_cli(
@@ -49,6 +50,7 @@ def test_tables_and_files(crowdwise_cli, folder, tmp_path):
     assert "--force" in again[2]
 
 
+@pytest.mark.slow
 def test_json(crowdwise_cli, folder):
     code, out, _ = crowdwise_cli("judges", folder / "votes.csv", "--gold", folder / "gold.csv", "--json")
     found = json.loads(out)

@@ -56,6 +56,7 @@ def test_json_and_files(crowdwise_cli, folder, tmp_path):
     assert "already" in err
 
 
+@pytest.mark.slow
 def test_a_run_folder_says_the_same(crowdwise_cli, folder, tmp_path):
     run, page = tmp_path / "run", tmp_path / "run.html"
     assert crowdwise_cli("aggregate", folder / "votes.csv", "-o", run)[0] == 0
@@ -68,6 +69,7 @@ def test_a_run_folder_says_the_same(crowdwise_cli, folder, tmp_path):
     assert page.read_text(encoding="utf-8") == direct.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_truth_judges_and_gold_helps_but_is_judged_blind(crowdwise_cli, folder, tmp_path):
     blind = cw.numbers.Gaussian().fit(cw.read(folder / "votes.csv"))
     for name in ("truth", "gold"):

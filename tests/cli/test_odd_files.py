@@ -105,6 +105,7 @@ ODD = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "arguments", "used", "dropped", "notes"), [c[1:] for c in ODD], ids=[c[0] for c in ODD]
 )

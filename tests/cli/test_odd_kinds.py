@@ -54,6 +54,7 @@ def test_spans_and_boxes_take_numbers_of_numpy():
     assert boxes.answers.corner.tolist() == [[2.0, 5.0, 7.0, 9.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["value_x,value_y", "value_start,value_end"])
 def test_numbers_of_several_columns_go_through_every_command(tmp_path, crowdwise_cli, columns):
     rows = [f"{t},{w},{t + w / 10},{t + 1 + w / 5}" for t in range(12) for w in range(3)]

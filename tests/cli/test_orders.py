@@ -18,6 +18,7 @@ def crowd(request, crowdwise_cli, tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_every_command(crowdwise_cli, crowd, tmp_path):
     votes, truth, run = crowd / "votes.csv", crowd / "truth.csv", tmp_path / "run"
     kind = "comparisons" if "left" in pl.read_csv(votes).columns else "rankings"

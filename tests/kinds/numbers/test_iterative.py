@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths import beliefs
@@ -33,6 +34,7 @@ def exact_mean(worker, value, variances):
     return weight @ np.array(means) / weight.sum()
 
 
+@pytest.mark.slow
 def test_within_a_thousandth_of_brute_force():
     rng = np.random.default_rng(0)
     variances = np.array([0.1, 1.0, 10.0])

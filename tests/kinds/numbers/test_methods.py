@@ -148,6 +148,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_small_and_flat_crowds(method, case):

@@ -44,6 +44,7 @@ def test_scores_leave_out_tasks_without_truth_and_refuse_none():
         scores(np.ones(3), np.full(3, np.nan))
 
 
+@pytest.mark.slow
 def test_score_intervals_cover():
     rng = np.random.default_rng(1)
     inside = 0
@@ -61,6 +62,7 @@ def test_conformal_margin_is_the_right_order_statistic():
     assert conformal_margin(errors[:5], 0.9) == np.inf
 
 
+@pytest.mark.slow
 def test_gold_widens_intervals_that_miss_the_truth():
     # The truth asked for is not what the crowd aims at.
     rows, crowd = planted(tasks=400, workers=20)

@@ -43,6 +43,7 @@ def test_same_seed_same_crowd():
     assert not a.votes.to_frame().equals(c.votes.to_frame())
 
 
+@pytest.mark.slow
 def test_the_crowds_are_worth_their_names():
     crowds = {name: sim.scenario(name, tasks=300, workers=40, labels=8, seed=1) for name in sim.NUMBER_SCENARIOS}
     kinds = {name: set(crowd.kind) for name, crowd in crowds.items()}

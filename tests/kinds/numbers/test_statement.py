@@ -31,6 +31,7 @@ def test_rescaled_intervals_cover_and_follow_the_variance():
     assert 1.6 < np.median(ratio) < 2.4  # sqrt(5 / 1.25) = 2
 
 
+@pytest.mark.slow
 def test_without_variance_all_intervals_are_alike():
     error = np.random.default_rng(1).normal(size=40)
     half = rescaled(error, np.full(40, np.nan)).half(np.full(5, np.nan))
@@ -38,6 +39,7 @@ def test_without_variance_all_intervals_are_alike():
     assert 1.2 < half[0] < 2.6
 
 
+@pytest.mark.slow
 def test_intervals_that_are_too_narrow_are_widened_and_said_so():
     data = crowd(name="numbers_copiers")
     rng = np.random.default_rng(2)
@@ -67,6 +69,7 @@ def test_few_gold_tasks_and_methods_without_intervals():
     assert "before gold: none" in outlook(cw.numbers.Median().fit(data.votes, gold=data.truth_table()[:40]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_coverage_on_planted_crowds(seed):
     data = crowd(seed, "numbers_heavy_tails")

@@ -68,6 +68,7 @@ def test_evidence_is_in_plain_words_and_false_alarms_are_those_of_numbers(plante
     assert blocks[-1] == look.closing()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_independent_crowds_are_not_accused(seed):
     steps, heavy = [(), (1,), (5, 10)][seed % 3], [None, 4.0][seed % 2]

@@ -84,6 +84,7 @@ def test_overlap_with_the_others_is_that_of_masks():
     assert np.isnan(iou_with_others(np.zeros((2, 1)), np.ones(1), np.ones(2))).all()
 
 
+@pytest.mark.slow
 def test_what_workers_are_worth_is_learnt_over_pictures():
     """Two of five looks at every picture are by workers who draw anywhere: one picture does not tell who they are."""
     planted = simulate.PlantedOutlines(outline_crowd(30, 10, per_task=3, random=0.4, seed=5))
@@ -176,6 +177,7 @@ def test_what_is_written_is_read_again(tmp_path, format, crowd):
     assert np.allclose(back.answers.point, crowd.votes.answers.point, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_random_and_idle_workers_are_flagged():
     for name in ("outlines_random", "outlines_idle"):
         crowd = simulate.scenario(name, tasks=40, workers=10, seed=3)

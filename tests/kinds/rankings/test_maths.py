@@ -90,6 +90,7 @@ def test_gradients_are_those_of_the_objective(make, spread):
     assert (objective(x)[2] > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [rows, tied], ids=["whole", "ties and gaps"])
 def test_plackett_luce_is_where_an_independent_optimiser_ends(make):
     data, strength = make(), 0.1

@@ -50,6 +50,7 @@ def test_scores_by_hand():
     assert adjusted_rand(np.zeros(4, dtype=int), np.zeros(4, dtype=int)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("coins", "least"), [(0.0, 0.95), (0.4, 0.38)])
 def test_planted_clusters_are_found(coins, least):
     found = []
@@ -76,6 +77,7 @@ def clusters(result):
     return result.estimate.cluster
 
 
+@pytest.mark.slow
 @every
 def test_the_order_of_rows_and_of_sides_does_not_matter(name, crowd):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=3)
@@ -86,6 +88,7 @@ def test_the_order_of_rows_and_of_sides_does_not_matter(name, crowd):
     assert adjusted_rand(clusters(method.fit(again)), clusters(method.fit(crowd.votes))) > 0.97
 
 
+@pytest.mark.slow
 @every
 def test_saved_and_loaded_it_is_the_same(name, crowd, tmp_path):
     result = registry.method(name, k=3).fit(crowd.votes)
@@ -96,6 +99,7 @@ def test_saved_and_loaded_it_is_the_same(name, crowd, tmp_path):
     assert (tmp_path / "r" / "items.csv").is_file()
 
 
+@pytest.mark.slow
 @every
 def test_gold_stays_put_and_names_clusters(name, crowd):
     truth = crowd.truth_table()
@@ -106,6 +110,7 @@ def test_gold_stays_put_and_names_clusters(name, crowd):
     assert scores.ari > 0.8
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.parametrize(
     ("left", "right", "same"),
@@ -119,6 +124,7 @@ def test_odd_answers_survive(name, left, right, same, k):
     assert len(result.to_table()) == votes.n_tasks
 
 
+@pytest.mark.slow
 def test_the_number_of_clusters_is_chosen():
     for k in (1, 2, 4):
         crowd = simulate.scenario("similarities_plain", tasks=600, workers=30, classes=max(k, 2), seed=k)

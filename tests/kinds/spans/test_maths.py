@@ -100,6 +100,7 @@ def chain(n_tags=1, lengths=(4, 3), workers=3, seed=0):
     return ChainData(units, said, rows, worker, np.ones(len(task)), workers, n_tags, np.full(offsets[-1], -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("previous", [False, True])
 def test_forward_backward_is_enumeration(previous):
     data, rng = chain(), np.random.default_rng(1)
@@ -182,6 +183,7 @@ def test_the_best_path_is_enumerations_and_never_goes_on_without_a_beginning(n_t
         assert value(best) > -np.inf
 
 
+@pytest.mark.slow
 def test_both_fits_climb():
     data = chain(n_tags=2, lengths=(9,) * 20, workers=4, seed=5)
     for found in (

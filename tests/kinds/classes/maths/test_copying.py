@@ -119,6 +119,7 @@ def groups_in(crowd):
     return [sorted(group.tolist()) for group in find_groups(PartitionedVotes.of(votes, None), judge)]
 
 
+@pytest.mark.slow
 def test_two_rare_agreements_are_no_group():
     """Among many workers who share few tasks some pair agrees twice by chance: many standard deviations, two labels."""
     size = 300
@@ -134,6 +135,7 @@ def test_two_rare_agreements_are_no_group():
     assert group.tolist() == [0, 1]
 
 
+@pytest.mark.slow
 def test_large_crowds_of_independent_workers_are_no_group():
     """Of 2,000 workers the busiest are compared, who share a few tasks each; 40 classes make agreement rare."""
     crowd = simulate.scenario("one_coin", tasks=40_000, workers=2_000, classes=40, labels=5, seed=0)

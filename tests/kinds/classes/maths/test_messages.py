@@ -108,6 +108,7 @@ def test_what_it_refuses():
 
 
 # Sparse regular crowds; python -m benchmarks.quality.bp_mf does the same with 20 seeds.
+@pytest.mark.slow
 @pytest.mark.parametrize("row", sparse.ROWS, ids=str)
 def test_the_table_of_sparse_regular_crowds(row):
     """Belief propagation within 3.5 standard errors of an independent implementation, and ahead of mean field."""

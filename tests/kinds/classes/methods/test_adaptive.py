@@ -118,6 +118,7 @@ def test_a_label_repeated_by_copies_adds_nothing():
     assert (result.labels == truth).mean() > (cw.Adaptive().fit(votes).labels == truth).mean() - 0.01
 
 
+@pytest.mark.slow
 def test_the_demos_crowd():
     digits = load_digits()
     for seed in range(5):
@@ -128,6 +129,7 @@ def test_the_demos_crowd():
         assert abs(result.mean_confidence - right) <= 0.05
 
 
+@pytest.mark.slow
 def test_copiers_cost_little_against_the_vote():
     gap = [
         accuracy("adaptive", "copiers", size, seed) - accuracy("majority_vote", "copiers", size, seed)
@@ -137,6 +139,7 @@ def test_copiers_cost_little_against_the_vote():
     assert np.mean(gap) >= -0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["one_coin", "dirichlet", "adversaries", "class_constant", "pairwise_flipper", "missing"]
 )

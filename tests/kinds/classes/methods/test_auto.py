@@ -22,6 +22,7 @@ def test_coins_are_enough_for_a_crowd_of_coins():
     assert (result.labels == truth).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_class_dependent_workers_ask_for_more_than_coins():
     crowd = simulate.scenario("class_constant", tasks=600, workers=30, labels=5, seed=1)
     assert cw.classes.Auto().fit(crowd.annotations).extra["chosen"] != "one_coin_even"

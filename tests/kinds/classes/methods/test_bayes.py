@@ -155,6 +155,7 @@ def test_mean_field_takes_the_class_prior_as_given():
 SPARSE = {(0.2, 0.1): ((0.876, 0.029), (0.940, 0.018)), (1.0, 0.5): ((0.799, 0.015), (0.817, 0.023))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", SPARSE)
 def test_mean_field_on_the_sparse_regular_graph(beta):
     group = simulate.OneCoin(750, low=0, high=1, beta=beta)
@@ -271,6 +272,7 @@ def test_communities_are_found():
     assert result.extra["community_confusion"][community[40]][:, 1].min() > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [

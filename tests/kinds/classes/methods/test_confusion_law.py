@@ -62,6 +62,7 @@ def test_the_default_and_the_usual_methods_are_under_the_law():
         assert result.counts is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", CROWDS)
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in FEWER])
 def test_confusion_matrices_agree_with_their_counts(name, crowd):
@@ -103,6 +104,7 @@ def check_what_is_shown(name: str, votes: cw.Annotations) -> None:
     np.testing.assert_array_equal(result.confusion, own)  # the model's own parameter stays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_shown_agrees_with_the_counts(name):
     check_what_is_shown(name, votes_of("demo"))

@@ -39,6 +39,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.parametrize("case", CASES)
 def test_degenerate_sizes(name, case):

@@ -69,6 +69,7 @@ def test_the_e_step_is_exact():
     np.testing.assert_allclose(stats.links, links)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.1])
 def test_thirty_copies_of_a_coin_do_not_outvote_three_experts(noise):
     right, fooled = [], []

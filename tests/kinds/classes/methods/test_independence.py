@@ -77,6 +77,7 @@ def test_other_votes_are_refused():
         cw.classes.independence(numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("votes", "shown"), [(dependent(), True), (independent(), False)])
 def test_terminal_and_report_show_it_or_not(tmp_path, votes, shown):
     votes.to_frame().write_csv(tmp_path / "votes.csv")

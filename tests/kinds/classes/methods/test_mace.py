@@ -41,6 +41,7 @@ def test_every_label_is_known_or_spammed():
             np.testing.assert_allclose(found[w, label], [known[rows].sum(), spammed[rows].sum()], atol=1e-12)
 
 
+@pytest.mark.slow
 @given(crowd=crowds(), smoothing=st.sampled_from([0.01, 1.0]), variational=st.booleans())
 def test_the_objective_never_falls(crowd, smoothing, variational):
     method = cw.MACE(smoothing=smoothing, variational=variational, max_iter=60, n_init=2, tol=0)

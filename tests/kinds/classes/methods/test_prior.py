@@ -66,6 +66,7 @@ def test_history_decides_between_two_workers_who_contradict_each_other(name):
     np.testing.assert_array_equal(result.counts.sum(axis=(1, 2)).round(6), [3, 3])  # of this project alone
 
 
+@pytest.mark.slow
 @having_prior
 def test_a_result_is_a_prior_and_strangers_in_it_do_not_matter(name):
     method = registry.get(name)()

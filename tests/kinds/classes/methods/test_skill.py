@@ -82,12 +82,14 @@ def coverage(method: str, k: int, labels: int, seeds: int) -> float:
     return float(np.mean(inside))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 4, 10, 20])
 @pytest.mark.parametrize("method", ["majority_vote", "wawa", "hierarchical", "committee", "adaptive"])
 def test_intervals_hold_the_truth_whatever_the_number_of_classes(method, k):
     assert coverage(method, k, 5, seeds=4) >= 0.92
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::crowdwise.core.errors.CrowdwiseWarning")
 @pytest.mark.parametrize(
     ("method", "k"), [("confusion_vector", 20), ("bayes_gc", 20), ("gibbs", 20), ("sml", 2), ("cnmf", 2), ("tensor", 2)]

@@ -77,6 +77,7 @@ def test_auto_judges_leads_by_their_own_error():
     assert _preferred(scores, "rich")[0] == "rich"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [[0.9, 0.1], [0.95, 0.05]])
 @pytest.mark.parametrize("labels", [3, 5])
 def test_the_default_knows_uneven_classes(prior, labels):

@@ -121,6 +121,7 @@ def test_a_full_panel_needs_few_experts_and_no_votes():
     assert wrong[found.kind == EXPERT].mean() > 5 * wrong[found.kind == NOTHING].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one_coin", "hard_tasks", "hammer_spammer", "adversaries"])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("error", [0.05, 0.1])

@@ -76,6 +76,7 @@ def test_stated_confidences_are_round_too_high_and_rise_with_being_right():
     assert said.table.height == 9
 
 
+@pytest.mark.slow
 def test_files_go_through_the_command_line(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 

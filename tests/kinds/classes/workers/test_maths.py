@@ -68,6 +68,7 @@ def test_adjusted_p_values_are_scipys():
     assert len(adjusted(np.empty(0))) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [40, 400])  # dense and Lanczos
 def test_completion_finds_a_planted_matrix_without_its_diagonal(size):
     rng = np.random.default_rng(3)

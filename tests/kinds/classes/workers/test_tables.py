@@ -102,6 +102,7 @@ def test_with_certain_truth_intervals_are_those_of_counts():
     assert table["recall_n"].to_numpy().reshape(6, 2) == pytest.approx(np.tile(n, (6, 1)), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_skill_and_score_intervals_hold_the_truth():
     """A smaller version of what the benchmark prints."""
     from tests.crowds.coverage import skill_coverage
