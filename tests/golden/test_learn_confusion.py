@@ -34,7 +34,7 @@ from crowdwise.kinds.classes.learn.methods.simple import (  # noqa: E402
     SoftBootstrap,
     Vanilla,
 )
-from crowdwise.kinds.classes.learn.tables import ConfusionTable, starting_logits  # noqa: E402
+from crowdwise.kinds.classes.learn.tables import ConfusionLogits, starting_logits  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, Output, train  # noqa: E402
 from crowdwise.learn.nets.heads import WorkerHeads  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
@@ -123,7 +123,7 @@ def test_confusions_of_a_crowd_layer_are_its_answers_at_the_corners():
     ],
 )
 def test_where_confusions_begin(start, scale, form, k, diagonal):
-    table = ConfusionTable(starting_logits(Crowd.shape(2, k), start, scale=scale, form=form), form=form)
+    table = ConfusionLogits(starting_logits(Crowd.shape(2, k), start, scale=scale, form=form), form=form)
     found = table.log_all().exp().detach()
     equal(found.sum(2), torch.ones(2, k))
     assert float(found[1, k - 1, k - 1]) == pytest.approx(diagonal, abs=5e-5 if scale == 10 else 5e-4)

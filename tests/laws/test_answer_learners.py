@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 import crowdwise as cw  # noqa: E402
 from crowdwise.core import method_registry as registry  # noqa: E402
 from crowdwise.learn import CrowdClusterer, CrowdRanker, CrowdTagger  # noqa: E402
-from crowdwise.learn.direct import AnswerMethod  # noqa: E402
+from crowdwise.learn.answers import AnswerMethod  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402
 
 ESTIMATORS = {each.takes: each for each in (CrowdRanker, CrowdTagger, CrowdClusterer)}

@@ -137,7 +137,7 @@ def test_bytes_of_images_stay_bytes():
     assert batch.x.dtype == torch.float32
     assert torch.equal(batch.x, torch.from_numpy(images)[batch.task].float())
     fitted = quick(epochs=1).fit(images, votes)
-    with pytest.raises(cw.DataError, match=r"shape \(3, 8, 9\) a task, the classifier was trained on \(3, 8, 8\)"):
+    with pytest.raises(cw.DataError, match=r"shape \(3, 8, 9\); CrowdClassifier was trained on \(3, 8, 8\)"):
         fitted.predict(np.zeros((2, 3, 8, 9), dtype=np.uint8))
 
 
@@ -270,7 +270,7 @@ def test_held_out_labels_belong_to_other_tasks():
     assert len(kept) + len(held) == len(crowd)
     assert not (kept.labelled & held.labelled).any()
     assert int(held.labelled.sum()) == 18
-    with pytest.raises(cw.DataError, match="too few to keep"):
+    with pytest.raises(cw.DataError, match="too few to hold out"):
         hold_out(Crowd.of(planted(n=2)[1]), 0.2)
 
 

@@ -16,8 +16,8 @@ from crowdwise.learn.data import folder as disk  # noqa: E402
 from crowdwise.learn.data.folder import (  # noqa: E402
     PIECES,
     is_on_disk,
-    let_go,
     on_disk,
+    release_memory,
 )
 from crowdwise.learn.em import EMMethod  # noqa: E402
 from crowdwise.learn.training import sweep  # noqa: E402
@@ -90,7 +90,7 @@ def test_numbers_on_disk_are_numbers(tmp_path):
     assert is_on_disk(found)
     assert torch.equal(found, values)
     found[3:500] = 2.0
-    let_go(found)
+    release_memory(found)
     assert bool((found[3:500] == 2.0).all())
     assert torch.equal(found[500:], values[500:])
     assert torch.equal(on_disk(values, tmp_path / "nowhere"), values)  # among temporary files

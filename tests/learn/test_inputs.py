@@ -137,7 +137,7 @@ def test_arrays_in_files_are_not_copied(tmp_path, kind):
 def test_a_number_too_large_for_single_precision_is_named(monkeypatch):
     from crowdwise.learn.data import dataset as room
 
-    monkeypatch.setattr(room, "PIECE", 12)  # three rows at a time
+    monkeypatch.setattr(room, "CHECKED_AT_A_TIME", 12)  # three rows at a time
     x = np.zeros((N, 4))
     x[77, 2] = 1e300
     with pytest.raises(cw.DataError, match="1 rows of features hold NaN or infinity, the first is row 77"):
@@ -162,7 +162,7 @@ def test_truth_that_cannot_be_one():
     x, truth = np.eye(3), ["ant", "bee", "cat"]
     votes = cw.Annotations.from_arrays(range(3), ["w"] * 3, truth)
     fitted = CrowdClassifier("linear", "vanilla", epochs=2, validation=0).fit(x, votes)
-    with pytest.raises(cw.DataError, match="no true class in y, such as 0, is one of the training's, such as 'ant'"):
+    with pytest.raises(cw.DataError, match="no true class in y, such as 0, is a class of the training, such as 'ant'"):
         fitted.score(x, [0, 1, 2])
     with pytest.raises(cw.DataError, match=r"y has shape \(2,\), but X has 3 rows"):
         fitted.score(x, truth[:2])

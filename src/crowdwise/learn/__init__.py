@@ -1,4 +1,4 @@
-"""learn: a net and a model of every worker, trained together on the raw labels or numbers of a crowd.
+"""Training: a net and a model of every worker, trained together on the raw answers of a crowd.
 
 >>> from crowdwise.learn import CrowdClassifier, CrowdRegressor
 """
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .method import Output as Output
     from .nets import Frozen as Frozen
     from .nets import make_net as make_net
+    from .options import TrainingOptions as TrainingOptions
     from .training.history import Callback as Callback
     from .training.history import History as History
     from .training.history import JsonLines as JsonLines

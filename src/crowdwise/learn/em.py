@@ -1,4 +1,4 @@
-"""EMMethod: what the methods share that give the classifier a posterior of every task to learn."""
+"""EMMethod: base class of methods that train the classifier on a posterior of every task."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from torch import Tensor
 
 from .data.batch import CrowdBatch
 from .data.crowd import Crowd
-from .data.folder import let_go, on_disk
+from .data.folder import on_disk, release_memory
 from .method import CrowdMethod, Output
 from .training.sweep import Part, Sweep
 
 
 class EMMethod(CrowdMethod):
-    """Keeps `target[task, class]`, what is believed of every training task; it begins as the soft majority vote.
+    """`target[task, class]` is the posterior of the training tasks; it starts as the soft majority vote.
 
-    Rows are found by task id, whatever the order of the batches. Subclasses renew it in `begin_epoch`, in its place:
-    where features are on disk, it is too (`put_on_disk`).
+    Subclasses update it in place in `begin_epoch`; if features are on disk, so is the posterior (`put_on_disk`).
     """
 
     target: Tensor
@@ -29,19 +28,19 @@ class EMMethod(CrowdMethod):
         self.register_buffer("target", crowd.soft_majority.clone())
 
     def put_on_disk(self, folder: Path) -> None:
-        """Keep what is believed of the tasks in a file of that folder."""
+        """Keep the posterior in a file of that folder."""
         self.target = on_disk(self.target, folder)
 
     def renew(self, sweep: Sweep, log_posterior: Callable[[Part], Tensor]) -> Tensor:
-        """The E-step, a part at a time: log_posterior(part) up to a constant of each task. Gives back the expected
-        counts of all labels: worker, true, observed."""
+        """The E-step, part by part: log_posterior(part) is up to a constant of each task. Returns the expected counts
+        of all labels: worker, true, observed."""
         counts: Tensor | None = None
         for part in sweep.parts():
             posterior = torch.softmax(log_posterior(part), dim=1)
             self.target[part.rows] = posterior.to(self.target.dtype)
             part_counts = part.crowd.counts(posterior)
             counts = part_counts if counts is None else counts + part_counts
-            let_go(self.target)
+            release_memory(self.target)
         assert counts is not None, "there are no tasks"
         return counts
 
@@ -50,5 +49,5 @@ class EMMethod(CrowdMethod):
         return {"cross_entropy": self.cross_entropy(out.log_proba, batch)}
 
     def cross_entropy(self, log_proba: Tensor, batch: CrowdBatch) -> Tensor:
-        """Cross-entropy of log_proba[B, K] to what is believed of the batch's tasks."""
+        """Cross-entropy of log_proba[B, K] to the posterior of the batch's tasks."""
         return -batch.mean_over_tasks((self.target[batch.task] * log_proba).sum(1))

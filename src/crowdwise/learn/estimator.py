@@ -1,4 +1,4 @@
-"""What scikit-learn expects of an estimator, without importing it: parameters by name, tags, its kinds of errors."""
+"""The interface of scikit-learn's estimators, without importing it: parameters by name, tags, its kinds of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .data.dataset import FeatureError
 
 
 class Estimator:
-    """Parameters are the constructor's arguments, kept as they came; what `fit` learns ends in an underscore."""
+    """Parameters are the constructor's arguments, kept as given; attributes that `fit` sets end in an underscore."""
 
     classes_: npt.NDArray[Any]
 
@@ -36,16 +36,16 @@ class Estimator:
         return self
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of the rows whose class is y, the truth: one value a row."""
+        """Share of the rows whose predicted class is the true class y[row]."""
         predicted, truth = self.predict(X), np.asarray(y)
         if truth.shape != predicted.shape:
             raise FeatureError(
-                f"y has shape {truth.shape}, but X has {len(predicted):,} rows; one true class a row is needed"
+                f"y has shape {truth.shape}, but X has {len(predicted):,} rows; one true class per row is needed"
             )
-        converted = as_kind_of(truth, predicted)
+        converted = as_type_of(truth, predicted)
         if len(predicted) and not np.isin(converted, self.classes_).any():
             raise FeatureError(
-                f"no true class in y, such as {truth.tolist()[0]!r}, is one of the training's, such as "
+                f"no true class in y, such as {truth.tolist()[0]!r}, is a class of the training, such as "
                 f"{self.classes_.tolist()[0]!r}"
             )
         return float(np.mean(predicted == converted))
@@ -63,14 +63,14 @@ class Estimator:
 
         return Tags(
             estimator_type="classifier",
-            target_tags=TargetTags(required=True, two_d_labels=True),  # one column a worker
+            target_tags=TargetTags(required=True, two_d_labels=True),  # one column per worker
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(three_d_array=True),
         )
 
 
-def as_kind_of(values: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values as text or numbers, as the others are: 3, 3.0 and "3" are one class, however a file wrote it."""
+def as_type_of(values: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values as text or numbers, like those of `like`, so that 3, 3.0 and "3" are one class."""
     text = like.dtype.kind in "OUS"
     if text == (values.dtype.kind in "OUS"):
         return values
@@ -84,7 +84,7 @@ def as_kind_of(values: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[
 
 
 def not_fitted(name: str) -> ParameterError:
-    """The error of an estimator that is used too early, which scikit-learn, where it is in use, knows as its own."""
+    """The error of an estimator that is used before `fit`; where scikit-learn is imported, also its NotFittedError."""
     kinds: tuple[type, ...] = (ParameterError,)
     if "sklearn" in sys.modules:
         from sklearn.exceptions import NotFittedError

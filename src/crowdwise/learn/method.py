@@ -1,4 +1,4 @@
-"""What a method must say, whatever kind of answer it takes, and CrowdModel, the one unit that loops and Fabric see."""
+"""Base classes of the training methods, and CrowdModel: a net and a method as one module for the loop and Fabric."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from torch import Tensor, nn
 from ..core.errors import DataError
 from ..core.params import AtLeast, Below, Count, check_given
 from .data.batch import CrowdBatch, at_least_single
-from .data.crowd import Crowd, Rows
-from .probe import (
-    as_wanted,
-    linear_layers,
-    takes_whole_numbers,
-)
+from .data.crowd import AnswerRows, Crowd
+from .probe import as_precision_of, linear_layers, takes_whole_numbers
 from .training.sweep import Sweep
 
-# Name of the buffer in saved state dicts.
+# Name of the buffer `label_weight` in saved state dicts.
 LABEL_WEIGHT = "heard"
 # Of learning and of weight decay; single precision holds no more.
 Rate = Annotated[float, AtLeast(0), Below(1e30)]
@@ -30,7 +26,7 @@ Rate = Annotated[float, AtLeast(0), Below(1e30)]
 
 @dataclass(frozen=True)
 class Defaults:
-    """How a method's paper trains it: used where the user says nothing.
+    """The settings of training in the method's paper, used where the user gives none.
 
     `batch_size=None` is all tasks at once; `worker_lr=None` is the net's own learning rate.
     """
@@ -44,7 +40,7 @@ class Defaults:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """What the net says of a batch: logits[B, K], and features[B, D], what its last linear layer saw.
+    """The output of the net for a batch: logits[B, K], and features[B, D], the input of its last linear layer.
 
     For numbers `logits` are the numbers themselves, in standard units.
     """
@@ -58,34 +54,33 @@ class Output:
         return torch.log_softmax(self.logits, dim=1)
 
 
-class Method(nn.Module):
+class TrainingMethod(nn.Module):
     """A model of the workers and a loss, for any kind of answer. Subclasses write `loss`; the rest has a default.
 
     A constructor takes the crowd (its shape, and its labels to start from) and keyword hyper-parameters; whatever
-    changes in training is a parameter or a buffer, so that the state dict is the whole state. `heard[worker, ...]` is
-    the weight of each worker's labels in training.
+    changes in training is a parameter or a buffer, so that the state dict is the whole state.
     """
 
     name: ClassVar[str]
     defaults: ClassVar[Defaults] = Defaults()
     needs_features: ClassVar[bool] = False  # then the constructor also takes n_features=
-    random_start: bool = False  # workers begin at random: to rename them is to start elsewhere
-    restarts: ClassVar[bool] = False  # asks the sweep to give the net its first weights back
+    random_start: bool = False  # initial values of the workers are random, so that they depend on their order
+    restarts: ClassVar[bool] = False  # resets the net to its initial weights by `Sweep.restart`
     hyperparameters: dict[str, Any]  # the hyper-parameters by name, defaults included
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
-        """Checks and keeps what the constructor was given: a run is resumed only with the same."""
+        """Check and keep the arguments of the constructor: a run is resumed only with the same ones."""
         self = super().__new__(cls)
         try:
             bound = signature(cls.__init__).bind_partial(self, *args, **params)
-        except TypeError:  # which the constructor itself says better
+        except TypeError:  # the constructor itself raises it with a better message
             return self
         bound.apply_defaults()
         object.__setattr__(self, "hyperparameters", dict(list(bound.arguments.items())[2:]))  # without self and crowd
         check_given(cls, self.hyperparameters)
         return self
 
-    def __init__(self, crowd: Rows, label_weight: Tensor) -> None:
+    def __init__(self, crowd: AnswerRows, label_weight: Tensor) -> None:
         super().__init__()
         self.n_workers, self.n_outputs = crowd.n_workers, crowd.n_outputs
         self.register_buffer(LABEL_WEIGHT, label_weight)
@@ -100,32 +95,32 @@ class Method(nn.Module):
         self.register_buffer(LABEL_WEIGHT, weight)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """The terms of the loss by name; over the processes that share a batch they add up to the whole."""
+        """The terms of the loss by name; their sums over the processes that share a batch are those of the batch."""
         raise NotImplementedError
 
     def begin_epoch(self, sweep: Sweep) -> None:
         """An E-step over all training tasks, without gradients."""
 
     def end_step(self, batch: CrowdBatch) -> None:
-        """After the optimizers' step on this batch: what a method learns without gradients."""
+        """An update without gradients, after the optimizers' step on this batch."""
 
     def outputs_reason(self) -> str:
-        """Why the net must have so many outputs, for people."""
+        """Why the net must have `n_outputs` outputs, for messages."""
         raise NotImplementedError
 
     def answer(self, out: Output) -> Tensor:
-        """What the trained net says of the tasks: B, outputs."""
+        """The prediction of the trained net for the tasks: B, outputs."""
         return out.logits
 
     def finish(self, sweep: Sweep) -> None:
-        """After training, with the weights that are kept in place: what must belong to this very net."""
+        """An update after training, with the best weights in place."""
 
     def labelled_workers(self) -> Tensor:
-        """The workers who have labels in training: a regulariser must not speak of others, whom nothing opposes."""
+        """The workers with labels in training; nothing would balance a regulariser of the others."""
         return self.label_weight.sum(1).nonzero().squeeze(1)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Moves the method wherever it is told, but never to half precision, which cannot count labels."""
+        """Move the method to a device or precision, but never to half precision, which cannot count labels."""
 
         def move(values: Tensor) -> Tensor:
             moved = fn(values)
@@ -136,7 +131,7 @@ class Method(nn.Module):
         return self
 
     def param_groups(self, net: nn.Module) -> list[dict[str, Any]]:
-        """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group is silent.
+        """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group has none.
 
         A group with `worker=True` takes the workers' learning rate and no weight decay, which would pull
         every confusion matrix to uniform.
@@ -144,11 +139,11 @@ class Method(nn.Module):
         return [{"params": list(net.parameters())}, {"params": list(self.parameters()), "worker": True}]
 
 
-class CrowdMethod(Method):
-    """A method for classes: confusions and a forecaster beside the loss.
+class CrowdMethod(TrainingMethod):
+    """A method for classes: a loss, confusion matrices and a forecaster.
 
-    `heard[worker, class]` counts labels on tasks that the votes say are of that class. One rule for workers who have
-    none: a regulariser leaves them out (`seen`), and their labels count as the crowd's mean worker's (`forecast`).
+    `label_weight[worker, class]` counts labels on tasks of that class by the votes. Workers without any are left out of
+    regularisers (`labelled_workers`), and their labels count as those of the crowd's mean worker (`forecast`).
     """
 
     def __init__(self, crowd: Crowd) -> None:
@@ -157,11 +152,11 @@ class CrowdMethod(Method):
         self.n_classes = crowd.n_classes
 
     def outputs_reason(self) -> str:
-        """One output a class."""
+        """One output per class."""
         return f"there are {self.n_classes} classes"
 
     def answer(self, out: Output) -> Tensor:
-        """log p(class | x), as `classify` has it."""
+        """log p(class | x), as in `classify`."""
         return self.classify(out)
 
     def classify(self, out: Output) -> Tensor:
@@ -169,7 +164,7 @@ class CrowdMethod(Method):
         return out.log_proba
 
     def forecast(self, out: Output, batch: CrowdBatch) -> Tensor | None:
-        """`posterior`, in which labels of workers unseen in training (or of codes beyond them) count as the mean's."""
+        """`posterior`, with labels of workers unseen in training (or of codes beyond) as those of the mean worker."""
         last = max(self.n_workers - 1, 0)
         is_trained = (batch.worker <= last) & (self.label_weight.sum(1) > 0)[batch.worker.clamp_max(last)]
         if bool(is_trained.all()):
@@ -186,12 +181,12 @@ class CrowdMethod(Method):
         )
 
     def mean_worker_log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
-        """log p(label | class) of every label, as if the crowd's mean worker gave it: A, K."""
+        """log p(label | class) of every label by the confusion matrix of the crowd's mean worker: A, K."""
         mean = self.mean_confusion()
         return None if mean is None else _log(mean).T.index_select(0, batch.label)
 
     def mean_confusion(self) -> Tensor | None:
-        """The mean confusion of the workers seen in training, by their shares: true, observed."""
+        """The mean confusion matrix of the workers of the training, weighted by their labels: true, observed."""
         confusion = self.confusion()
         return None if confusion is None else self.mean_of(confusion)
 
@@ -202,7 +197,7 @@ class CrowdMethod(Method):
     def shares_of_labels(self) -> Tensor:
         """Each worker's share of the training labels on tasks of a class: worker, class.
 
-        By class: the rows of a matrix that a worker's few labels say nothing of are not the crowd's.
+        By class, because the rows of a matrix for which a worker has no labels must not enter the crowd's mean.
         """
         is_trained = (self.label_weight.sum(1, keepdim=True) > 0).to(self.label_weight)
         weight = torch.where(
@@ -215,7 +210,7 @@ class CrowdMethod(Method):
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """p(class | x, labels), the data-crowds forecaster: B, K. By default classifier × confusions, normalised.
 
-        Only workers seen in training are asked for; `forecast` looks after the others.
+        For workers of the training only; `forecast` includes the others.
         """
         workers, _ = batch.present
         confusion = self.confusion()
@@ -225,11 +220,11 @@ class CrowdMethod(Method):
         return torch.softmax(self.classify(out) + batch.evidence(log_confusion), dim=1)
 
     def confusion(self) -> Tensor | None:
-        """Confusion matrices worker, true, observed, where the method has them."""
+        """Confusion matrices [worker, true, observed], or None if the method has none."""
         return None
 
     def task_scores(self) -> dict[str, Tensor]:
-        """What else the method knows of every training task, by name: task. It goes into the Result's extra."""
+        """Further scores[task] of the training tasks by name; they are stored in the Result's extra."""
         return {}
 
     def held_out_task_scores(
@@ -238,7 +233,7 @@ class CrowdMethod(Method):
         held_out: Crowd,  # noqa: ARG002
         training: Mapping[str, Any],  # noqa: ARG002
     ) -> dict[str, Tensor]:
-        """The same scores for held-out tasks, whose labels were not used in training; nan where a method has none.
+        """The same scores for held-out tasks, whose labels were not used in training; nan by default.
 
         log_proba[task, class] is the classifier's prediction; `training` holds the state of the training run.
         """
@@ -248,14 +243,14 @@ class CrowdMethod(Method):
 class CrowdModel(nn.Module):
     """A net and a method as one module: `sum(model(batch).values()).backward()` is a training step."""
 
-    def __init__(self, net: nn.Module, method: Method) -> None:
+    def __init__(self, net: nn.Module, method: TrainingMethod) -> None:
         super().__init__()
         self.net, self.method = net, method
-        self._tapping, self._seen = False, cast("Tensor | None", None)
-        self._whole: bool | None = None
-        # Of all linear layers, the one that runs last: the order of declaration says nothing.
+        self._recording, self._last_input = False, cast("Tensor | None", None)
+        self._takes_whole: bool | None = None
+        # Features are the input of the linear layer that runs last, whatever the order of declaration.
         for layer in linear_layers(net) if method.needs_features else ():
-            layer.register_forward_pre_hook(self._tap)
+            layer.register_forward_pre_hook(self._record)
 
     def forward(self, batch: CrowdBatch) -> Mapping[str, Tensor]:
         """The terms of the loss on a batch."""
@@ -267,14 +262,14 @@ class CrowdModel(nn.Module):
         return {name: term + nothing for name, term in terms.items()}
 
     def output(self, x: Tensor) -> Output:
-        """What the net says of x[B, ...], in single precision at least."""
-        x_net = self._given(x)
-        self._tapping = True
+        """The output of the net for x[B, ...], in single precision at least."""
+        x_net = self._input(x)
+        self._recording = True
         try:
             logits = self.net(x_net)
         finally:
-            self._tapping = False
-            features, self._seen = self._seen, None  # nothing is held on to
+            self._recording = False
+            features, self._last_input = self._last_input, None  # free the memory
         k = self.method.n_outputs
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
@@ -283,17 +278,17 @@ class CrowdModel(nn.Module):
             )
         return Output(at_least_single(logits), None if features is None else at_least_single(features))
 
-    def _given(self, x: Tensor) -> Tensor:
-        """Whole numbers stay whole for a net that looks them up; everything else has the net's own precision."""
+    def _input(self, x: Tensor) -> Tensor:
+        """x in the net's precision; whole numbers stay as they are for a net that begins with an embedding."""
         if x.is_floating_point() or not len(x):
-            return as_wanted(self.net, x)
-        if self._whole is None:
-            self._whole = takes_whole_numbers(self.net, x)
-        return x if self._whole else as_wanted(self.net, x)
+            return as_precision_of(self.net, x)
+        if self._takes_whole is None:
+            self._takes_whole = takes_whole_numbers(self.net, x)
+        return x if self._takes_whole else as_precision_of(self.net, x)
 
-    def _tap(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        if self._tapping:
-            self._seen = inputs[0]
+    def _record(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        if self._recording:
+            self._last_input = inputs[0]
 
 
 def _log(p: Tensor) -> Tensor:

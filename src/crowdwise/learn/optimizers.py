@@ -1,4 +1,4 @@
-"""Optimizers for a CrowdModel: Adam with the paper's learning rates, and a lazy Adam for sparse workers' tables."""
+"""Optimizers of a CrowdModel: Adam, and a lazy Adam for sparse worker tables."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .tables import WorkerTable
 def make_optimizers(
     model: CrowdModel, *, lr: Rate, worker_lr: Rate | None = None, weight_decay: Rate = 0.0
 ) -> list[Optimizer]:
-    """Adam for everything dense; LazyAdam for large workers' tables, whose steps cost only the workers in the batch.
+    """Adam for dense parameters; LazyAdam for large worker tables, whose steps cost only the workers in the batch.
 
     Weight decay acts on the net alone. LazyAdam moves a worker's row only when they are in the batch, so its numbers
     differ slightly from Adam's.
     """
     check_given(make_optimizers, {"lr": lr, "worker_lr": worker_lr, "weight_decay": weight_decay})
-    suit_tables(model, lazy=True)
+    set_sparse_gradients(model, lazy=True)
     lazy = {id(t.weight) for t in model.method.modules() if isinstance(t, WorkerTable) and t.sparse}
     slow = lr if worker_lr is None else worker_lr
     dense, sparse = [], []
@@ -42,17 +42,17 @@ def make_optimizers(
     return optimizers
 
 
-def suit_tables(model: CrowdModel, *, lazy: bool) -> None:
-    """Let the workers' tables have the gradients that the optimizers take."""
+def set_sparse_gradients(model: CrowdModel, *, lazy: bool) -> None:
+    """Give the worker tables the gradients, sparse or dense, that the optimizers take."""
     for part in model.method.modules():
         if isinstance(part, WorkerTable):
-            part.suit(lazy)
+            part.set_gradients(lazy)
 
 
 class LazyAdam(Optimizer):
-    """Adam that touches only the rows in a sparse gradient: the numbers of torch's SparseAdam for less.
+    """Adam on the rows of a sparse gradient only: the same numbers as torch's SparseAdam at less cost.
 
-    That one builds four sparse tensors a step; here rows are taken out, moved on and put back.
+    SparseAdam builds four sparse tensors per step; here rows are gathered, updated and written back.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class LazyAdam(Optimizer):
         for group in self.param_groups:
             for table in group["params"]:
                 if table.grad is not None:
-                    self._move(table, *_rows(table.grad), group)
+                    self._update(table, *_rows(table.grad), group)
 
-    def _move(self, table: Tensor, rows: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+    def _update(self, table: Tensor, rows: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state = self.state[table]
         if not state:
             state |= {"step": 0, "exp_avg": torch.zeros_like(table), "exp_avg_sq": torch.zeros_like(table)}
@@ -84,9 +84,9 @@ class LazyAdam(Optimizer):
 
 
 def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and values of a sparse gradient, every row once."""
+    """Rows and values of a sparse gradient, without repeated rows."""
     rows = gradient._indices()[0]
-    if len(torch.unique(rows)) < len(rows):  # a batch that asks for each of its workers once has each row once
+    if len(torch.unique(rows)) < len(rows):  # a batch gathers each of its workers once, so rows are usually unique
         gradient = gradient.coalesce()
         rows = gradient._indices()[0]
     return rows, gradient._values()

@@ -1,4 +1,4 @@
-"""What a net wants and does, found out by running it: whole numbers or not, and which linear layer comes last."""
+"""Properties of a net, by running it: whether it takes whole numbers, and which linear layer comes last."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _WHOLE = (torch.int32, torch.int64)  # what an embedding looks up
 
 
 def as_floats(x: Tensor) -> Tensor:
-    """Bytes of images and the like as floats; whole numbers, which may be ids of tokens, stay for the net to judge."""
+    """Bytes of images and the like as floats; 32 and 64 bit integers, which may be token ids, stay as they are."""
     return x if x.dtype in _WHOLE else x.float()
 
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode and no gradients; afterwards every part is in the mode that it was in."""
+    """Evaluation mode and no gradients; the mode of every part is restored afterwards."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -33,22 +33,21 @@ def evaluating(module: nn.Module) -> Iterator[None]:
 
 
 def takes_whole_numbers(net: nn.Module, x: Tensor) -> bool:
-    """Whether the net can be given whole numbers x[B, ...] as they are, as a net that begins with an embedding can."""
+    """Whether the net accepts whole numbers x[B, ...], as one that begins with an embedding does."""
     with evaluating(net):
         try:
             return bool(net(x[:1]).is_floating_point())
-        except RuntimeError:  # of kinds that do not go together; an id that is too large is an IndexError
+        except RuntimeError:  # types do not match; a token id that is too large is an IndexError
             return False
 
 
-def as_wanted(net: nn.Module, x: Tensor) -> Tensor:
-    """Numbers x in the precision of the net's own."""
-    kind = next((p.dtype for p in net.parameters() if p.is_floating_point()), torch.float32)
-    return x.to(kind)
+def as_precision_of(net: nn.Module, x: Tensor) -> Tensor:
+    """Numbers x in the precision of the net's parameters."""
+    return x.to(next((p.dtype for p in net.parameters() if p.is_floating_point()), torch.float32))
 
 
 def linear_layers(net: nn.Module) -> list[nn.Linear]:
-    """The net's linear layers as they were declared; an error where there are none."""
+    """The net's linear layers in the order of declaration; an error if there are none."""
     layers = [part for part in net.modules() if isinstance(part, nn.Linear)]
     if not layers:
         raise ParameterError("this method needs a net with a linear last layer, whose input it uses as features")
@@ -56,10 +55,7 @@ def linear_layers(net: nn.Module) -> list[nn.Linear]:
 
 
 def last_linear(net: nn.Module, x: Tensor | None = None) -> nn.Linear:
-    """The net's last linear layer, whose input is what the net knows of x.
-
-    With x[B, ...] the last one that is run, wherever it was declared; without x the last one declared.
-    """
+    """The net's last linear layer: the last one that runs on x[B, ...], or without x the last one declared."""
     layers = linear_layers(net)
     if x is None:
         return layers[-1]
@@ -72,7 +68,7 @@ def last_linear(net: nn.Module, x: Tensor | None = None) -> nn.Linear:
     hooks = [layer.register_forward_pre_hook(record) for layer in layers]
     try:
         with evaluating(net):
-            net(x if whole_numbers else as_wanted(net, x))
+            net(x if whole_numbers else as_precision_of(net, x))
     finally:
         for hook in hooks:
             hook.remove()

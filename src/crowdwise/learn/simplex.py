@@ -1,4 +1,4 @@
-"""Probabilities in torch: the clip of deepMF and deepBP, rows that sum to one, means of Dirichlet beliefs."""
+"""Probabilities in torch: clipping for deepMF and deepBP, normalisation of rows, means under Dirichlet beliefs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..core.errors import ParameterError
 
 
 def clip_simplex(p: Tensor, most: float) -> Tensor:
-    """Rows of p[B, K] with no entry above `most`; what is cut off goes evenly to the entries still below it.
+    """Rows of p[B, K] with no entry above `most`; the excess is divided evenly among the entries below it.
 
     Kim et al. 2022, section 3.3. The result is min(most, p + t) with the t that makes the row sum to one: a share may
-    push another entry over the bound, which is then cut in turn.
+    push another entry over the bound, which is then cut too.
 
     >>> clip_simplex(torch.tensor([[0.97, 0.02, 0.01]]), 0.6)
     tensor([[0.6000, 0.2050, 0.1950]])

@@ -1,4 +1,4 @@
-"""A table with a row for every worker, gathered for the workers of a batch only."""
+"""A table with one row per worker, gathered for the workers of a batch only."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ SPARSE_FROM = 400_000
 
 
 class WorkerTable(nn.Module):
-    """values[worker, ...] as a parameter; `rows(workers)` touches only the workers asked for.
+    """values[worker, ...] as a parameter; `rows(workers)` reads only the rows of these workers.
 
-    Gradients are dense, which every optimizer takes, unless `sparse=True`. Where nothing is said, `make_optimizers`,
-    which has an optimizer for it, asks for sparse ones of a large table (`suit`).
+    Gradients are dense, which every optimizer takes, unless `sparse=True`. With `sparse=None`, `make_optimizers`, which
+    has an optimizer for sparse gradients, uses them for large tables (`set_gradients`).
     """
 
     def __init__(self, values: Tensor, *, sparse: bool | None = None) -> None:
         super().__init__()
         self.shape = tuple(values.shape[1:])
-        self.asked, self.sparse = sparse, bool(sparse)
+        self._given, self.sparse = sparse, bool(sparse)
         self.weight = nn.Parameter(values.reshape(len(values), prod(self.shape)).clone())  # there may be no rows
 
-    def suit(self, lazy: bool) -> None:
-        """Sparse gradients of a large table for an optimizer that takes them, where nobody asked for either kind."""
-        if self.asked is None:
+    def set_gradients(self, lazy: bool) -> None:
+        """Choose sparse gradients for a large table if the optimizer takes them (`lazy`), unless `sparse` was given."""
+        if self._given is None:
             self.sparse = lazy and self.weight.numel() > SPARSE_FROM
 
     def rows(self, workers: Tensor) -> Tensor:

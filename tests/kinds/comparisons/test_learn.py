@@ -11,7 +11,7 @@ from crowdwise.kinds.comparisons.learn import RewardNet
 from crowdwise.learn import CrowdData, CrowdRanker
 from crowdwise.learn.data.batch import CrowdBatch
 from crowdwise.learn.method import Output
-from crowdwise.learn.pairs import PairCrowd, PairData
+from crowdwise.learn.pairs import PairAnswers, PairData
 
 
 def planted(seed=0, items=120, answers=1500, workers=30, tie=None):
@@ -68,7 +68,7 @@ def test_no_ties_is_crowd_bt_s_likelihood():
     rng = np.random.default_rng(0)
     one, two, who = np.array([0, 2, 1]), np.array([1, 0, 2]), np.array([0, 1, 1])
     label = np.array([0, 0, 1])
-    crowd = PairCrowd.of(one, two, who, label, None, n_workers=2, per_item=1, swapped_label=np.array([1, 0, 2]))
+    crowd = PairAnswers.of(one, two, who, label, None, n_workers=2, per_item=1, swapped_label=np.array([1, 0, 2]))
     data = PairData(torch.from_numpy(rng.normal(size=(3, 2)).astype(np.float32)), crowd)
     batch: CrowdBatch = data.batch(torch.arange(3))
     assert batch.x.shape == (3, 2, 2)
@@ -88,7 +88,7 @@ def test_no_ties_is_crowd_bt_s_likelihood():
 
 
 def test_a_crowd_that_ends_reversed_is_turned():
-    crowd = PairCrowd.of(
+    crowd = PairAnswers.of(
         *np.array([[0], [1], [0], [0]]), None, n_workers=1, per_item=1, swapped_label=np.array([1, 0, 2])
     )
     method = RewardNet(crowd)
@@ -145,7 +145,7 @@ def test_errors_in_one_line():
     with pytest.raises(cw.ParameterError, match="not fitted"):
         CrowdRanker().predict(x)
     fitted = CrowdRanker("linear", epochs=1).fit(x[:120], votes)
-    with pytest.raises(cw.DataError, match="trained on"):
+    with pytest.raises(cw.DataError, match="is expecting 8 features"):
         fitted.predict(x[:, :3])
     with pytest.raises(cw.DataError, match="each row must be a pair"):
         fitted.predict_proba(x[:2], x[:3])
@@ -155,4 +155,4 @@ def test_one_pair_and_one_worker():
     votes = cw.comparisons.comparison_votes(["a"], ["b"], ["left"])
     fitted = CrowdRanker("linear", epochs=3, validation=0).fit(np.eye(2), votes)
     assert fitted.predict(np.eye(2)).shape == (2,)
-    assert isinstance(PairData(torch.eye(2), PairCrowd.shape(1, 1, 2)), CrowdData)
+    assert isinstance(PairData(torch.eye(2), PairAnswers.shape(1, 1, 2)), CrowdData)

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 import crowdwise as cw  # noqa: E402
 from crowdwise.core import method_registry as registry  # noqa: E402
 from crowdwise.kinds.numbers.answers import number_votes  # noqa: E402
-from crowdwise.kinds.numbers.learn.crowd import Lines, Units, pulled_in, renew, truth  # noqa: E402  # noqa: E402
+from crowdwise.kinds.numbers.learn.crowd import AnswerScale, Lines, clamp_outliers, renew, truth  # noqa: E402  # noqa: E402
 from crowdwise.kinds.numbers.learn.regressor import HeldOutNumbers  # noqa: E402
 from crowdwise.learn import CrowdClassifier, CrowdData, CrowdModel, CrowdRegressor, NumberCrowd, make_net  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402
@@ -162,7 +162,7 @@ def test_a_saved_regressor_predicts_the_same(method, tmp_path):
 @every
 def test_losses_of_the_parts_of_a_batch_add_up(method):
     x, votes, _ = planted()
-    crowd = NumberCrowd.of(votes, units=Units.of(votes))
+    crowd = NumberCrowd.of(votes, units=AnswerScale.of(votes))
     data = CrowdData(x, crowd)
     model = CrowdModel(make_net("linear", (D,), 1), method_class(method)(crowd))
     tasks = torch.arange(31)
@@ -284,13 +284,13 @@ def test_one_slip_of_the_keyboard_does_not_bend_the_net(method):
     )
     slipped = number_votes(frame["task"], frame["worker"], frame["value"])
     assert fitted_on(x, slipped, method, epochs=60).score(x, y) > 0.9
-    assert pulled_in(votes).answers.value.tolist() == votes.answers.value.tolist()
+    assert clamp_outliers(votes).answers.value.tolist() == votes.answers.value.tolist()
 
 
 # -------------------------------------------------------------------- the Gaussian model, by hand
 def by_hand(seed=0):
     x, votes, _ = planted(9, m=4, labels=3, seed=seed)
-    crowd = NumberCrowd.of(votes, units=Units.of(votes))
+    crowd = NumberCrowd.of(votes, units=AnswerScale.of(votes))
     rng = np.random.default_rng(seed)
     lines = Lines.start(4, 1)
     given = {
@@ -334,7 +334,7 @@ def test_the_loss_is_the_density_of_a_dense_gaussian():
 def test_em_raises_the_likelihood():
     """Priors kept far away: then a step of EM is one of the plain likelihood, with the noise's prior left out."""
     x, votes, _ = planted(80, slope=SLOPES, bias=BIASES, spread=SPREADS)
-    crowd = NumberCrowd.of(votes, units=Units.of(votes))
+    crowd = NumberCrowd.of(votes, units=AnswerScale.of(votes))
     model = CrowdModel(make_net("linear", (D,), 1), method_class("gaussian_net")(crowd))
     batch = CrowdData(x, crowd).batch(torch.arange(80))
     value = model.output(batch.x).logits.detach()
@@ -366,7 +366,7 @@ def test_the_epoch_is_chosen_by_answers_that_were_kept_aside():
 
 def test_the_score_is_the_same_whichever_constant_the_net_says():
     x, votes, _ = planted(100)
-    crowd = NumberCrowd.of(votes, units=Units.of(votes))
+    crowd = NumberCrowd.of(votes, units=AnswerScale.of(votes))
     kept, held = hold_out(crowd, 0.2)
     judge = HeldOutNumbers(CrowdData(x, kept), held)
     net = torch.nn.Linear(D, 1)
@@ -458,7 +458,7 @@ def test_a_folder_that_a_stranger_changed_is_refused(change, tmp_path):
 @pytest.mark.parametrize("method", LAYERS)
 def test_large_tables_of_workers_have_sparse_gradients(method):
     x, votes, _ = planted()
-    crowd = NumberCrowd.of(votes, units=Units.of(votes))
+    crowd = NumberCrowd.of(votes, units=AnswerScale.of(votes))
     dense, sparse = (CrowdModel(torch.nn.Linear(D, 1), method_class(method)(crowd, sparse=s)) for s in (False, True))
     sparse.load_state_dict(dense.state_dict())
     batch = CrowdData(x, crowd).batch(torch.arange(20))

@@ -10,7 +10,7 @@ import crowdwise as cw
 from crowdwise.kinds.similarities.learn import SimilarityNet
 from crowdwise.learn import CrowdClusterer
 from crowdwise.learn.method import Output
-from crowdwise.learn.pairs import PairCrowd, PairData
+from crowdwise.learn.pairs import PairAnswers, PairData
 
 
 def planted(seed=0, items=150, answers=3000, workers=15, clusters=4):
@@ -41,7 +41,7 @@ def test_new_items_are_clustered_as_planted(seed):
 
 
 def test_the_likelihood_is_that_of_two_coins():
-    crowd = PairCrowd.of(*np.array([[0, 1], [1, 0], [0, 1], [1, 0]]), None, n_workers=2, per_item=3,
+    crowd = PairAnswers.of(*np.array([[0, 1], [1, 0], [0, 1], [1, 0]]), None, n_workers=2, per_item=3,
                          swapped_label=np.array([0, 1]))  # fmt: skip
     assert crowd.n_tasks == 1
     method = SimilarityNet(crowd)
@@ -55,7 +55,7 @@ def test_the_likelihood_is_that_of_two_coins():
 
 
 def test_the_volume_is_larger_where_clusters_are_used():
-    crowd = PairCrowd.of(*np.array([[0, 2], [1, 3], [0, 0], [1, 1]]), None, n_workers=1, per_item=2,
+    crowd = PairAnswers.of(*np.array([[0, 2], [1, 3], [0, 0], [1, 1]]), None, n_workers=1, per_item=2,
                          swapped_label=np.array([0, 1]))  # fmt: skip
     method = SimilarityNet(crowd)
     batch = PairData(torch.zeros(4, 1), crowd).batch(torch.arange(2))

@@ -240,7 +240,7 @@ def test_errors_in_one_line():
     with pytest.raises(cw.DataError, match="learns from spans"):
         CrowdTagger("linear").fit(x[:1], cw.numbers.number_votes([0], [0], [1.0]))
     fitted = CrowdTagger("linear", epochs=1).fit(x[:n], votes)
-    with pytest.raises(cw.DataError, match="trained on"):
+    with pytest.raises(cw.DataError, match="is expecting"):
         fitted.predict([np.zeros((2, 3))])
     with pytest.raises(cw.DataError, match="one true tag per token"):
         fitted.score(x[:1], [["O"]])

@@ -37,8 +37,8 @@ def predict_table(fitted: CrowdTagger, inputs: dict[str, Any], votes: Any, unkno
     from ...core.errors import ParameterError
     from ...core.method_registry import learner
 
-    if votes is not None and "forecast" not in learner(fitted.chosen()).can:
-        raise ParameterError(f"{fitted.chosen()} has no forecaster; leave --votes out")
+    if votes is not None and "forecast" not in learner(fitted.method_name()).can:
+        raise ParameterError(f"{fitted.method_name()} has no forecaster; leave --votes out")
     forecast = fitted.forecast(
         inputs["X"], votes, tasks=inputs["tasks"], places=inputs["places"], unknown_workers=unknown
     )

@@ -16,7 +16,7 @@ from ..vote_options import DEFAULT_READ_OPTIONS, read_votes, reads_votes
 from .trainers import TRAINERS
 
 if TYPE_CHECKING:
-    from ...learn.fitting import Fitting
+    from ...learn.fitting import CrowdEstimator
 
 FILES = (*(trainer.file for trainer in TRAINERS.values()), "model.safetensors", "rows.parquet", "history.csv")
 CHECKPOINTS = "checkpoints"
@@ -231,11 +231,11 @@ def learner_params(method: str, pairs: list[str] | None) -> dict[str, Any]:
     return parsed
 
 
-def show_progress(estimator: Fitting) -> None:
+def show_progress(estimator: CrowdEstimator) -> None:
     """Show a progress bar if stderr is a terminal."""
     if sys.stderr.isatty():
         from ...learn.fitting import method_class
-        from ...learn.training.history import Progress
+        from ...learn.training.history import ProgressBar
 
-        name = estimator.chosen()
-        estimator.callbacks = (Progress(estimator.epochs or method_class(name).defaults.epochs, name),)
+        name = estimator.method_name()
+        estimator.callbacks = (ProgressBar(estimator.epochs or method_class(name).defaults.epochs, name),)

@@ -17,7 +17,6 @@ class Trainer:
     Attributes:
         method: Default training method.
         estimator: Name of the estimator in crowdwise.learn.
-        store: Module that saves the estimator.
         file: File that identifies the estimator in a run folder.
         module_name: Module of this package with `read_features`, `summary`, `print_summary` and `predict_table`.
         title: Title in the list of methods.
@@ -25,7 +24,6 @@ class Trainer:
 
     method: str
     estimator: str
-    store: str
     file: str
     module_name: str
     title: str
@@ -40,7 +38,7 @@ class Trainer:
 
     def save(self, fitted: Any, folder: Path, votes: Any) -> None:
         """Save it as a run, replacing an existing one."""
-        import_module(self.store).save(fitted, folder, force=True, votes=votes)
+        import_module("crowdwise.learn.store").save(fitted, folder, force=True, votes=votes)
 
     @property
     def module(self) -> Any:
@@ -52,7 +50,6 @@ TRAINERS = {
     "classes": Trainer(
         "max_mig",
         "CrowdClassifier",
-        "crowdwise.kinds.classes.learn.store",
         "classifier.json",
         "classes",
         "Train a classifier on features and votes",
@@ -60,7 +57,6 @@ TRAINERS = {
     "numbers": Trainer(
         "gaussian_net",
         "CrowdRegressor",
-        "crowdwise.kinds.numbers.learn.regressor",
         "regressor.json",
         "numbers",
         "Train a regressor on features and numbers",
@@ -68,7 +64,6 @@ TRAINERS = {
     "comparisons": Trainer(
         "reward_net",
         "CrowdRanker",
-        "crowdwise.learn.kept",
         "ranker.json",
         "items",
         "Train a ranker on features of items and comparisons",
@@ -76,7 +71,6 @@ TRAINERS = {
     "similarities": Trainer(
         "similarity_net",
         "CrowdClusterer",
-        "crowdwise.learn.kept",
         "clusterer.json",
         "items",
         "Train a clusterer on features of items and similarities",
@@ -84,7 +78,6 @@ TRAINERS = {
     "spans": Trainer(
         "sequence_layer",
         "CrowdTagger",
-        "crowdwise.learn.kept",
         "tagger.json",
         "spans",
         "Train a tagger on features of tokens and spans",
@@ -101,7 +94,7 @@ def summary(fitted: Any, votes: Any, output: Path) -> dict[str, Any]:
     """Return what --json prints for every kind."""
     history = fitted.history_
     return {
-        "method": fitted.chosen(),
+        "method": fitted.method_name(),
         "net": fitted.net,
         "params": dict(fitted.result_.params),
         "annotations": len(votes),
@@ -157,7 +150,7 @@ def epochs_sentence(fitted: Any, held_out: str) -> str:
 def net_sentence(fitted: Any) -> str:
     """Return the features' shape, the method and the net, for the first line of the summary."""
     shape = " × ".join(map(str, fitted.input_shape_))
-    return f"features {shape}; {fitted.chosen()} with {fitted.net}"
+    return f"features {shape}; {fitted.method_name()} with {fitted.net}"
 
 
 def refuse_votes(fitted: Any, votes: Any) -> None:
@@ -166,5 +159,5 @@ def refuse_votes(fitted: Any, votes: Any) -> None:
 
     if votes is not None:
         raise ParameterError(
-            f"--votes applies to classes, numbers and spans; {fitted.chosen()} predicts items from features alone"
+            f"--votes applies to classes, numbers and spans; {fitted.method_name()} predicts items from features alone"
         )

@@ -16,7 +16,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
@@ -25,14 +24,13 @@ from ...core.errors import ParameterError
 from ...core.params import NonNegative, Positive, PositiveShare
 from ...core.result import Result
 from ...core.votes import Votes
+from ...learn.answers import AnswerMethod
 from ...learn.data.batch import CrowdBatch
-from ...learn.data.crowd import Rows
-from ...learn.data.dataset import CrowdData, FeatureError
-from ...learn.direct import AnswerMethod, DirectEstimator
-from ...learn.estimator import not_fitted
+from ...learn.data.crowd import AnswerRows
+from ...learn.data.dataset import FeatureError
 from ...learn.method import Defaults, Output
-from ...learn.pairs import ChanceTable, PairCrowd, PairData, Pairwise, both_ways, item_features, item_rows, terms
-from ...learn.training.sweep import Sweep, sweep_answers
+from ...learn.pairs import LogitTable, PairAnswers, PairEstimator, item_features, log_mixture, loss_terms
+from ...learn.training.sweep import Sweep
 from .answers import Comparisons, rows_of
 from .fitting import estimate_of, summarize_workers
 from .maths.models import LEFT, RIGHT, TIE, PairFit
@@ -47,7 +45,7 @@ class PairMethod(AnswerMethod):
     sign: Tensor
     ties: Tensor
 
-    def __init__(self, crowd: PairCrowd, strength: float) -> None:
+    def __init__(self, crowd: PairAnswers, strength: float) -> None:
         super().__init__(crowd)
         self.strength = strength
         share = float(crowd.weight[crowd.label == TIE].sum() / crowd.weight.sum().clamp_min(1e-12))
@@ -93,7 +91,7 @@ class RewardNet(PairMethod):
 
     def __init__(
         self,
-        crowd: PairCrowd,
+        crowd: PairAnswers,
         *,
         strength: NonNegative = 0.01,
         prior_right: Positive = 2.0,
@@ -101,19 +99,19 @@ class RewardNet(PairMethod):
         start: PositiveShare = 0.8,
     ) -> None:
         super().__init__(crowd, strength)
-        self.table = ChanceTable(crowd.n_workers, 1, start, prior_right, prior_wrong)
+        self.table = LogitTable(crowd.n_workers, 1, start, prior_right, prior_wrong)
 
     def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """Followed or turned around."""
+        """Log-likelihood of the answers as given or reversed."""
         d = (out.logits[:, 0] - out.logits[:, 1]).index_select(0, batch.row)
         followed, reversed_ = (
             self.log_outcomes(margin).gather(1, batch.label[:, None]).squeeze(1) for margin in (d, -d)
         )
-        return both_ways(self.table.rows(batch.worker)[:, 0], followed, reversed_)
+        return log_mixture(self.table.rows(batch.worker)[:, 0], followed, reversed_)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Negative log-likelihood of the answers, prior of the workers, and prior of the scores."""
-        losses = terms(self.log_likelihood(out, batch), self.table, batch, self.label_weight)
+        losses = loss_terms(self.log_likelihood(out, batch), self.table, batch, self.label_weight)
         return losses | {"ridge": self.ridge(out, batch)}
 
     def finish(self, sweep: Sweep) -> None:  # noqa: ARG002
@@ -130,13 +128,14 @@ class RewardNet(PairMethod):
 F8 = npt.NDArray[np.float64]
 
 
-class CrowdRanker(DirectEstimator):
+class CrowdRanker(PairEstimator):
     """A net that scores items, trained on comparisons by a crowd.
 
     Args:
         net: "linear", "mlp", "cnn", a Module with one output, or a function (input shape, outputs) -> Module.
         method: "reward_net", with a reliability of each worker, or "majority_reward", without.
-        validation: Share of pairs on which the best epoch is chosen (0: the last epoch, trained on all pairs).
+
+    Its other arguments are those of `TrainingOptions`.
 
     >>> import numpy as np
     >>> from crowdwise.kinds.comparisons import comparison_votes
@@ -148,7 +147,7 @@ class CrowdRanker(DirectEstimator):
     True
     """
 
-    takes, what, usual = "comparisons", "ranker", "reward_net"
+    takes, what, default_method = "comparisons", "ranker", "reward_net"
 
     def fit(self, X: Any, y: Any, *, items: Any = None) -> Self:
         """Train the net.
@@ -158,52 +157,35 @@ class CrowdRanker(DirectEstimator):
             y: Comparisons.
             items: Items of the rows of X (default: y.answers.items).
         """
-        votes = self._asked(y, Comparisons)
+        votes = self._votes_of(y, Comparisons)
         x = item_features(X)
-        self.tasks_, place = item_rows(items, votes.answers.items, len(x))
-        answers = votes.answers
-        crowd = PairCrowd.of(
-            place[answers.left], place[answers.right], votes.worker.astype(np.int64), answers.outcome.astype(np.int64),
-            votes.weight, n_workers=votes.n_workers, per_item=1, swapped_label=np.array([RIGHT, LEFT, TIE]),
-        )  # fmt: skip
-        self.workers_ = votes.workers
-        self._train(x, crowd)
+        row = self._train_on_pairs(votes, x, items, votes.answers.outcome, [RIGHT, LEFT, TIE])
         score = self._scores(x).double()
-        self.centre_ = float(score[torch.unique(crowd.pairs)].mean())
+        compared = np.unique(row[np.concatenate([votes.answers.left, votes.answers.right])])
+        self.centre_ = float(score[torch.from_numpy(compared)].mean())
         with torch.no_grad():
-            self.result_ = outcome(self, votes, score.numpy()[place] - self.centre_)
+            self.result_ = outcome(self, votes, score.numpy()[row] - self.centre_)
         return self
-
-    @property
-    def items_(self) -> pl.Series:
-        """The items of the rows of the features."""
-        return self.tasks_
 
     def _n_outputs(self) -> int:
         return 1
 
-    def _data(self, x: Any, crowd: Any) -> CrowdData:
-        return PairData(x, crowd)
-
-    def rebuild_net(self, net: Any, n_outputs: int | None = None) -> nn.Module:  # noqa: ARG002
-        """Wrap the net of one item, so that it scores both items of a pair."""
-        return Pairwise(super().rebuild_net(net, 1))
-
     # ---------------------------------------------------------------- prediction
     def predict(self, X: Any) -> F8:
         """Return the score of each row (higher is better). The training items have mean 0."""
-        x = self._checked(X)
+        x = self._checked_features(X)
         centred: F8 = self._scores(x).double().numpy() - self.centre_
         return centred
 
     def predict_proba(self, left: Any, right: Any) -> F8:
         """Return P(left wins, right wins, tie) of each pair of rows, for a perfectly reliable worker: row, 3."""
-        one, two = self._checked(left), self._checked(right)
+        one, two = self._checked_features(left), self._checked_features(right)
         if len(one) != len(two):
             raise FeatureError(f"left has {len(one):,} rows, right has {len(two):,}; each row must be a pair")
         d = self._scores(one) - self._scores(two)
         with torch.no_grad():
-            return cast("F8", self._pairs().log_outcomes(d.to(self._device())).exp().cpu().double().numpy())
+            proba = cast("PairMethod", self.model_.method).log_outcomes(d.to(self._device())).exp()
+        return cast("F8", proba.cpu().double().numpy())
 
     def score(self, X: Any, y: Any) -> float:
         """Return Kendall's tau between the scores of X and the true scores y."""
@@ -214,27 +196,16 @@ class CrowdRanker(DirectEstimator):
             raise FeatureError(f"y has shape {truth.shape}, but X has {len(score):,} rows; give one true score per row")
         return float(kendalltau(score, truth).statistic)
 
-    def _checked(self, X: Any) -> Tensor:
-        if not hasattr(self, "model_"):
-            raise not_fitted("CrowdRanker")
-        x = item_features(X)
-        self._fits_net(tuple(x.shape[1:]))
-        return x
-
     def _scores(self, x: Tensor) -> Tensor:
-        data = PairData(x, PairCrowd.shape(len(self.workers_), 1, len(x)))
-        return sweep_answers(self.model_, data, self._device()).cpu().flatten()[: len(x)]
-
-    def _pairs(self) -> PairMethod:
-        return cast("PairMethod", self.model_.method)
+        return self._item_outputs(x).flatten()
 
     # ---------------------------------------------------------------- saving
     def _facts(self) -> dict[str, Any]:
-        return {"centre": self.centre_}
+        return {"own": {"centre": self.centre_}}
 
-    def _recall(self, facts: Mapping[str, Any]) -> Rows:
-        self.centre_ = float(facts["centre"])
-        return PairCrowd.shape(len(self.workers_), 1)
+    def _restore(self, facts: Mapping[str, Any]) -> AnswerRows:
+        self.centre_ = float(facts["own"]["centre"])
+        return self._shape_of_crowd()
 
 
 def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[np.float64]) -> Result:
@@ -249,12 +220,7 @@ def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[n
         worker_summary=summarize_workers(votes, rows, fit),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
-        extra={
-            "tie_level": level if np.isfinite(level) else None,
-            "tie_spread": 0.0,
-            "best_epoch": fitted.history_.best_epoch or len(fitted.history_),
-        },
-        **fitted._course(),
+        **fitted._result_facts(tie_level=level if np.isfinite(level) else None, tie_spread=0.0),
     )
 
 
@@ -336,7 +302,7 @@ class MajorityReward(PairMethod):
     name = "majority_reward"
     defaults = Defaults(epochs=60, batch_size=128, lr=5e-3)
 
-    def __init__(self, crowd: PairCrowd, *, strength: NonNegative = 0.01) -> None:
+    def __init__(self, crowd: PairAnswers, *, strength: NonNegative = 0.01) -> None:
         super().__init__(crowd, strength)
 
     def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:

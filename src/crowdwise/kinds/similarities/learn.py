@@ -9,30 +9,26 @@ of the outputs F of a batch keeps the items from collapsing into one cluster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...core import method_registry as registry
-from ...core.params import AtLeast, Below, Count, NonNegative, Positive, PositiveShare, Whole
+from ...core.params import AtLeast, NonNegative, Positive, PositiveShare
 from ...core.result import Result
 from ...core.votes import Votes
+from ...learn.answers import AnswerMethod
 from ...learn.data.batch import CrowdBatch
-from ...learn.data.crowd import Rows
-from ...learn.data.dataset import CrowdData, FeatureError
-from ...learn.direct import AnswerMethod, DirectEstimator
-from ...learn.estimator import not_fitted
-from ...learn.method import Defaults, Output, Rate
-from ...learn.pairs import ChanceTable, PairCrowd, PairData, Pairwise, item_features, item_rows, terms
-from ...learn.training.history import Callback
+from ...learn.data.crowd import AnswerRows
+from ...learn.data.dataset import FeatureError
+from ...learn.method import Defaults, Output
+from ...learn.pairs import LogitTable, PairAnswers, PairEstimator, item_features, loss_terms
 from ...learn.training.processes import gather
-from ...learn.training.sweep import sweep_answers
 from ..classes.learn.methods.geometry import log_volume
 from .answers import Similarities
 from .estimate import SimilarityEstimate
@@ -58,7 +54,7 @@ class SimilarityNet(AnswerMethod):
 
     def __init__(
         self,
-        crowd: PairCrowd,
+        crowd: PairAnswers,
         *,
         strength: NonNegative = 0.02,
         prior_right: Positive = 2.0,
@@ -67,7 +63,7 @@ class SimilarityNet(AnswerMethod):
     ) -> None:
         super().__init__(crowd)
         self.strength, self.per_item = strength, crowd.per_item
-        self.table = ChanceTable(crowd.n_workers, 2, start, prior_right, prior_wrong)
+        self.table = LogitTable(crowd.n_workers, 2, start, prior_right, prior_wrong)
 
     def outputs_reason(self) -> str:
         """The expected outputs, for error messages."""
@@ -75,14 +71,14 @@ class SimilarityNet(AnswerMethod):
 
     def answer(self, out: Output) -> Tensor:
         """log p(cluster | x) of both items: B, 2 · clusters."""
-        return self._each(out).flatten(1)
+        return self._log_clusters(out).flatten(1)
 
-    def _each(self, out: Output) -> Tensor:
+    def _log_clusters(self, out: Output) -> Tensor:
         return torch.log_softmax(out.logits.view(len(out.logits), 2, self.per_item), dim=2)
 
     def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
         """Log-likelihood of the answers, with the two coins of each worker."""
-        proba = self._each(out).exp()
+        proba = self._log_clusters(out).exp()
         same = (proba[:, 0] * proba[:, 1]).sum(1).clamp(SMALLEST, 1 - SMALLEST).index_select(0, batch.row)
         coins = torch.sigmoid(self.table.rows(batch.worker))
         yes = (coins[:, 0] * same + (1 - coins[:, 1]) * (1 - same)).clamp(SMALLEST, 1 - SMALLEST)
@@ -90,9 +86,9 @@ class SimilarityNet(AnswerMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Negative log-likelihood of the answers, prior of the coins, and volume."""
-        proba = self._each(out).exp()
+        proba = self._log_clusters(out).exp()
         rows = gather(proba.flatten(0, 1))
-        losses = terms(self.log_likelihood(out, batch), self.table, batch, self.label_weight)
+        losses = loss_terms(self.log_likelihood(out, batch), self.table, batch, self.label_weight)
         return losses | {"volume": -self.strength / self.per_item * log_volume(rows) * batch.share}
 
     def coins(self) -> Tensor:
@@ -104,7 +100,7 @@ class SimilarityNet(AnswerMethod):
 # The Result of training.
 
 
-def how_many(votes: Votes[Similarities], seed: int) -> int:
+def n_clusters_of(votes: Votes[Similarities], seed: int) -> int:
     """Number of clusters that the default method finds in the answers; at least two."""
     result = registry.method(registry.default_method(votes), seed=seed).fit(votes)
     return max(int(result.estimate.n_clusters), 2)
@@ -124,12 +120,7 @@ def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDAr
         worker_summary=summarize_workers(pairs, together(pairs, belief)),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
-        extra={
-            "k": belief.shape[1],
-            "cluster_names": [],
-            "best_epoch": fitted.history_.best_epoch or len(fitted.history_),
-        },
-        **fitted._course(),
+        **fitted._result_facts(k=belief.shape[1], cluster_names=[]),
     )
 
 
@@ -139,7 +130,8 @@ def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDAr
 F8 = npt.NDArray[np.float64]
 
 
-class CrowdClusterer(DirectEstimator):
+@dataclass(eq=False, repr=False)
+class CrowdClusterer(PairEstimator):
     """A net that clusters items, trained on pairs that a crowd labelled same or different.
 
     The numbers of the clusters are arbitrary.
@@ -148,6 +140,8 @@ class CrowdClusterer(DirectEstimator):
         net: "linear", "mlp", "cnn", a Module with one output per cluster, or a function (input shape, clusters) ->
             Module.
         clusters: Number of clusters (None: as many as the default method finds in the answers).
+
+    Its other arguments are those of `TrainingOptions`.
 
     >>> import numpy as np
     >>> from crowdwise.kinds.similarities import similarity_votes
@@ -160,37 +154,9 @@ class CrowdClusterer(DirectEstimator):
     (True, True)
     """
 
-    takes, what, usual = "similarities", "clusterer", "similarity_net"
-
-    def __init__(
-        self,
-        net: Any = "mlp",
-        method: str | None = None,
-        *,
-        clusters: Annotated[int, AtLeast(2)] | None = None,
-        params: Mapping[str, Any] | None = None,
-        epochs: Count | None = None,
-        batch_size: Count | None = None,
-        lr: Rate | None = None,
-        worker_lr: Rate | None = None,
-        weight_decay: Rate | None = None,
-        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
-        patience: Count | None = None,
-        refit: bool = False,
-        device: str | torch.device = "cpu",
-        fabric: Any = None,
-        callbacks: Sequence[Callback] = (),
-        folder: str | Path | None = None,
-        every: Count | None = None,
-        resume: bool = False,
-        seed: Whole = 0,
-    ) -> None:
-        super().__init__(
-            net, method, params=params, epochs=epochs, batch_size=batch_size, lr=lr, worker_lr=worker_lr,
-            weight_decay=weight_decay, validation=validation, patience=patience, refit=refit, device=device,
-            fabric=fabric, callbacks=callbacks, folder=folder, every=every, resume=resume, seed=seed,
-        )  # fmt: skip
-        self.clusters = clusters
+    takes, what, default_method = "similarities", "clusterer", "similarity_net"
+    _: KW_ONLY
+    clusters: Annotated[int, AtLeast(2)] | None = None
 
     def fit(self, X: Any, y: Any, *, items: Any = None) -> Self:
         """Train the net.
@@ -200,49 +166,24 @@ class CrowdClusterer(DirectEstimator):
             y: Same-or-different answers.
             items: Items of the rows of X (default: y.answers.items).
         """
-        votes = self._asked(y, Similarities)
+        votes = self._votes_of(y, Similarities)
         x = item_features(X)
-        self.tasks_, place = item_rows(items, votes.answers.items, len(x))
-        self.clusters_ = self.clusters or how_many(votes, self.seed)
-        answers = votes.answers
-        crowd = PairCrowd.of(
-            place[answers.left], place[answers.right], votes.worker.astype(np.int64), answers.same.astype(np.int64),
-            votes.weight, n_workers=votes.n_workers, per_item=self.clusters_, swapped_label=np.array([0, 1]),
-        )  # fmt: skip
-        self.workers_ = votes.workers
-        self._train(x, crowd)
-        self.order_ = np.argsort(-self._belief(x)[place].sum(axis=0), kind="stable")
-        self.result_ = outcome(self, votes, self.predict_proba(x)[place])
+        self.clusters_ = self.clusters or n_clusters_of(votes, self.seed)
+        row = self._train_on_pairs(votes, x, items, votes.answers.same, [0, 1])
+        self.order_ = np.argsort(-self._belief(x)[row].sum(axis=0), kind="stable")
+        self.result_ = outcome(self, votes, self.predict_proba(x)[row])
         return self
-
-    @property
-    def items_(self) -> pl.Series:
-        """The items of the rows of the features."""
-        return self.tasks_
 
     def _n_outputs(self) -> int:
         return self.clusters_
 
-    def _data(self, x: Any, crowd: Any) -> CrowdData:
-        return PairData(x, crowd)
-
-    def rebuild_net(self, net: Any, n_outputs: int | None = None) -> nn.Module:  # noqa: ARG002
-        """Wrap the net of one item, so that it clusters both items of a pair."""
-        return Pairwise(super().rebuild_net(net, self.clusters_))
-
     # ---------------------------------------------------------------- prediction
     def predict_proba(self, X: Any) -> F8:
         """Return p(cluster | x) of each row: row, cluster; the cluster with most training items comes first."""
-        if not hasattr(self, "model_"):
-            raise not_fitted("CrowdClusterer")
-        x = item_features(X)
-        self._fits_net(tuple(x.shape[1:]))
-        return self._belief(x)[:, self.order_]
+        return self._belief(self._checked_features(X))[:, self.order_]
 
     def _belief(self, x: Tensor) -> F8:
-        data = PairData(x, PairCrowd.shape(len(self.workers_), self.clusters_, len(x)))
-        log_belief = sweep_answers(self.model_, data, self._device()).cpu().view(-1, self.clusters_)[: len(x)]
-        return cast("F8", log_belief.exp().double().numpy())
+        return cast("F8", self._item_outputs(x).exp().double().numpy())
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
         """Return the most likely cluster of each row, numbered from 0."""
@@ -260,11 +201,11 @@ class CrowdClusterer(DirectEstimator):
 
     # ---------------------------------------------------------------- saving
     def _facts(self) -> dict[str, Any]:
-        return {"clusters": self.clusters_, "order": self.order_.tolist()}
+        return {"own": {"clusters": self.clusters_, "order": self.order_.tolist()}}
 
-    def _recall(self, facts: Mapping[str, Any]) -> Rows:
-        self.clusters_ = int(facts["clusters"])
-        self.order_ = np.array([int(position) for position in facts["order"]], dtype=np.int64)
+    def _restore(self, facts: Mapping[str, Any]) -> AnswerRows:
+        self.clusters_ = int(facts["own"]["clusters"])
+        self.order_ = np.array([int(position) for position in facts["own"]["order"]], dtype=np.int64)
         if sorted(self.order_.tolist()) != list(range(self.clusters_)):
             raise ValueError("the order of the clusters is not a permutation")
-        return PairCrowd.shape(len(self.workers_), self.clusters_)
+        return self._shape_of_crowd()

@@ -17,25 +17,26 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from ...core.errors import CrowdwiseWarning, DataError, ParameterError
+from ...core.errors import CrowdwiseWarning, DataError
 from ...core.params import NonNegative, Positive, Share
 from ...core.result import Result
-from ...core.vocabulary import lookup, quote
+from ...core.vocabulary import quote
 from ...core.votes import Votes
+from ...learn.answers import AnswerMethod, HeldOutAnswers
 from ...learn.data.batch import CrowdBatch
-from ...learn.data.crowd import Crowd, Rows
+from ...learn.data.crowd import AnswerRows, Crowd
 from ...learn.data.dataset import CrowdData, FeatureError, as_features
 from ...learn.data.folder import read_with
-from ...learn.direct import AnswerMethod, DirectEstimator
-from ...learn.estimator import not_fitted
+from ...learn.fitting import CrowdEstimator
 from ...learn.method import Defaults, Output
 from ...learn.pairs import item_rows
 from ...learn.probe import as_floats, evaluating
 from ...learn.simplex import diagonal_matrix, rows_to_one
 from ...learn.tables import WorkerTable
+from ...learn.training.loop import Criterion
 from ...learn.training.sweep import ROWS, sweep_answers
 from ...stats.ragged import ranges, starts
-from ..classes.learn.tables import ConfusionTable, annotations_of
+from ..classes.learn.tables import ConfusionLogits, annotations_of
 from ..classes.methods.confusion.hierarchical import Hierarchical
 from .answers import Spans
 from .estimate import SpanEstimate
@@ -142,7 +143,7 @@ def _flat(arrays: Any, message: str) -> tuple[npt.NDArray[Any], I8]:
 
 
 @dataclass(frozen=True, eq=False)
-class SequenceCrowd(Rows):
+class SequenceCrowd(AnswerRows):
     """Labels of the tokens of sentences, one task per sentence: label[row] is (position of the token, its state).
 
     States are 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside a span. Missing labels have no row.
@@ -359,7 +360,7 @@ class SequenceConfusion(TagMethod):
         sparse: bool | None = None,
     ) -> None:
         super().__init__(crowd)
-        self.table = ConfusionTable(starting_confusions(crowd, strength, right).log(), form="softmax", sparse=sparse)
+        self.table = ConfusionLogits(starting_confusions(crowd, strength, right).log(), form="softmax", sparse=sparse)
         self.register_buffer("expected", strength * prior_matrix(crowd.n_states, right), persistent=False)
 
     def log_likelihood(self, out: Output, batch: CrowdBatch) -> Tensor:
@@ -465,7 +466,7 @@ def read_tokens(path: str | Path) -> dict[str, Any]:
     }
 
 
-class CrowdTagger(DirectEstimator):
+class CrowdTagger(CrowdEstimator):
     """A network that tags tokens, trained on spans from a crowd.
 
     Spans count tokens, or characters with `places`. An answer labels all tokens of its sentence. Predictions are always
@@ -475,6 +476,9 @@ class CrowdTagger(DirectEstimator):
         net: "linear", "mlp", any Module with one output per tag (`tags_`), or a function (input shape, tags) -> Module.
         method: "sequence_layer", the Crowd Layer; "sequence_confusion", a confusion matrix per worker; or
             "majority_tags", a network trained on the majority.
+
+    Its other arguments are those of `TrainingOptions`.
+
     >>> import numpy as np
     >>> from crowdwise.kinds.spans import span_votes
     >>> x = [np.eye(3)[[0, 1, 2, 0]]] * 8
@@ -484,7 +488,7 @@ class CrowdTagger(DirectEstimator):
     ['B-PER', 'I-PER', 'I-PER']
     """
 
-    takes, what, usual = "spans", "tagger", "sequence_layer"
+    takes, what, default_method = "spans", "tagger", "sequence_layer"
 
     def fit(self, X: Any, y: Any, *, tasks: Any = None, places: Any = None) -> Self:
         """Train on features of tokens and the spans of a crowd.
@@ -498,10 +502,10 @@ class CrowdTagger(DirectEstimator):
         Returns:
             The estimator.
         """
-        votes = self._asked(y, Spans)
+        votes = self._votes_of(y, Spans)
         sentences = Sentences.of(X, places)
         self.tasks_, place = item_rows(tasks, votes.tasks, len(sentences))
-        self.names_ = [str(tag) for tag in votes.answers.tags]
+        self.names_: list[str] = [str(tag) for tag in votes.answers.tags]
         if not self.names_:
             raise FeatureError("the votes have no spans, so there is nothing to train on")
         crowd = SequenceCrowd.of(votes, place, sentences)
@@ -522,13 +526,13 @@ class CrowdTagger(DirectEstimator):
     def _data(self, x: Any, crowd: Any) -> CrowdData:
         return SequenceData(x, crowd)
 
-    def _criterion(self, data: CrowdData, held: Any) -> Any:
+    def _criterion(self, data: CrowdData, held_out: Any) -> Criterion:
         assert isinstance(data, SequenceData)
-        return self._judge(data.sentences, held)
+        return HeldOutAnswers(self._data(data.sentences, held_out), self._device())
 
-    def rebuild_net(self, net: Any, n_outputs: int | None = None) -> nn.Module:
-        """Return the network of a single token, wrapped for sentences."""
-        return PerToken(super().rebuild_net(net, n_outputs))
+    def rebuild_net(self) -> nn.Module:
+        """Return a new network of a single token, wrapped for sentences."""
+        return PerToken(super().rebuild_net())
 
     # ---------------------------------------------------------------- using it
     def predict_proba(self, X: Any) -> list[F8]:
@@ -578,32 +582,23 @@ class CrowdTagger(DirectEstimator):
         return float(np.mean(np.concatenate(tags) == np.concatenate([np.asarray(truth, dtype=str) for truth in y])))
 
     def _checked(self, X: Any, places: Any = None) -> Sentences:
-        if not hasattr(self, "model_"):
-            raise not_fitted("CrowdTagger")
+        self._refuse_unfitted()
         sentences = Sentences.of(X, places)
-        self._fits_net(tuple(sentences.x.shape[1:]))
+        self._refuse_other_shape(tuple(sentences.x.shape[1:]))
         return sentences
 
-    def _new_crowd(self, votes: Any, tasks: Any, sentences: Sentences, unknown: str) -> SequenceCrowd:
+    def _new_crowd(self, votes: Any, tasks: Any, sentences: Sentences, unknown_workers: str) -> SequenceCrowd:
         """Return new votes in the codes of training; unknown workers, if allowed, share one code beyond them."""
-        if unknown not in ("error", "average"):
-            raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown!r}")
         if not isinstance(votes, Votes) or not isinstance(votes.answers, Spans):
             raise FeatureError("votes must hold spans, like the votes of the training")
         _, place = item_rows(tasks, votes.tasks, len(sentences))
-        old, is_known = lookup(self.workers_, votes.workers.cast(self.workers_.dtype, strict=False))
-        if not is_known.all() and unknown == "error":
-            raise DataError(
-                f"worker {quote(votes.workers.filter(pl.Series(~is_known)))} was not seen in training; "
-                "unknown_workers='average' (--unknown-workers average) treats them as the crowd's mean worker"
-            )
+        code = self._worker_codes(votes.workers, unknown_workers)
         tags = votes.answers.tags.cast(pl.String)
         unknown_tags = tags.filter(~tags.is_in(self.names_))
         if len(unknown_tags):
             raise DataError(f"tag {quote(unknown_tags)} was not seen in training")
         votes = replace(votes, answers=votes.answers.with_tags(pl.Series("tag", self.names_)))
         crowd = SequenceCrowd.of(votes, place, sentences)
-        code = torch.from_numpy(np.where(is_known, old, len(self.workers_)).astype(np.int64))
         return replace(crowd, worker=code[crowd.worker], n_workers=len(self.workers_) + 1)
 
     def _log_proba(self, sentences: Sentences, crowd: SequenceCrowd | None = None) -> Tensor:
@@ -625,13 +620,11 @@ class CrowdTagger(DirectEstimator):
 
     # ---------------------------------------------------------------- saving
     def _facts(self) -> dict[str, Any]:
-        return {"names": self.names_}
+        return {"own": {"names": self.names_}}
 
-    def _recall(self, facts: Mapping[str, Any]) -> Rows:
-        self.names_ = [str(name) for name in facts["names"]]
+    def _restore(self, facts: Mapping[str, Any]) -> AnswerRows:
+        self.names_ = [str(name) for name in facts["own"]["names"]]
         return SequenceCrowd.shape(len(self.workers_), self._n_outputs())
-
-    names_: list[str]
 
 
 # ----------------------------------------------------------------
@@ -667,8 +660,7 @@ def outcome(fitted: CrowdTagger, votes: Votes[Spans], sentences: Sentences, plac
         worker_summary=summarize_workers(votes, [span_layer(votes, units, None, None)], estimate),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
-        extra={"best_epoch": fitted.history_.best_epoch or len(fitted.history_)},
-        **fitted._course(),
+        **fitted._result_facts(),
     )
 
 

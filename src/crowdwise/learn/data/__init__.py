@@ -1,1 +1,1 @@
-"""Data."""
+"""Features and labels as tensors, in batches."""

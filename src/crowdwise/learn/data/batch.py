@@ -1,4 +1,4 @@
-"""CrowdBatch: the one ragged batch. Features of some tasks and the labels those tasks got, however many."""
+"""CrowdBatch: the features of some tasks and all of their labels, in ragged form."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from torch import Tensor
 class CrowdBatch:
     """x[B, ...], task[B] and the labels row[A], worker[A], label[A], weight[A] with row[a] in 0..B-1.
 
-    `label` is a class's code, or for numbers label[A, part]. `place[A]` is each label's row in the Crowd, for methods
-    that keep something for every label.
+    `label` is a class's code, or for numbers label[A, part]. `place[A]` is the row of each label in the Crowd, for
+    methods with a parameter for every label.
 
     When several processes share a batch, each holds a part: `label_total` and `task_total` are sums over the whole
     batch and `share` is this part's share of it, so that losses of the parts add up to the loss of the whole.
@@ -50,7 +50,7 @@ class CrowdBatch:
         return replace(self, **selected)
 
     def wide(self) -> CrowdBatch:
-        """The same batch, its weights in single precision at least: a reduced one cannot count labels."""
+        """The same batch with weights in single precision at least, because half precision cannot count labels."""
         if self.weight.element_size() >= 4:
             return self
         names = ("label", "weight", "task_weight", "label_total", "task_total")
@@ -59,7 +59,7 @@ class CrowdBatch:
 
     @cached_property
     def present(self) -> tuple[Tensor, Tensor]:
-        """The workers who said something, and for each label the position of its worker among them."""
+        """The workers of the batch's labels, and the position of each label's worker among them."""
         workers, inverse = torch.unique(self.worker, return_inverse=True)
         return workers, inverse
 

@@ -1,4 +1,4 @@
-"""Crowd: what was said of the training tasks as tensors, in the order of the features' rows."""
+"""Crowd: the labels of the training tasks as tensors, in the order of the rows of the features."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import torch
 from torch import Tensor
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from ...kinds.classes.annotations import Annotations
 
 
-class Rows:
-    """What crowds share, whichever kind of answer they gave: rows of task, worker, label, weight, sorted by task.
+class AnswerRows:
+    """Base class of crowds of any kind of answers: rows of task, worker, label, weight, sorted by task.
 
-    `label` has a row for every answer: the class's code, or numbers. `n_outputs` is what the net must say of a task.
+    `label` has a row for every answer: the class's code, or numbers.
     """
 
     n_tasks: int
@@ -38,7 +39,7 @@ class Rows:
 
     @property
     def n_outputs(self) -> int:
-        """Numbers that a net must give for a task."""
+        """Number of outputs of the net for a task."""
         raise NotImplementedError
 
     @cached_property
@@ -47,12 +48,12 @@ class Rows:
         return self.offset[1:] > self.offset[:-1]
 
     def rows_of(self, tasks: Tensor) -> tuple[Tensor, Tensor]:
-        """Places of these tasks' labels, and for each the position of its task in `tasks`."""
+        """Rows of the labels of these tasks, and for each label the position of its task in `tasks`."""
         start = self.offset.index_select(0, tasks)
         count = self.offset.index_select(0, tasks + 1) - start
-        row = torch.repeat_interleave(count)  # position i as often as it counts
-        ahead = start + count - torch.cumsum(count, 0)  # from a label's place among these to its place among all
-        return torch.arange(len(row)) + ahead.index_select(0, row), row
+        row = torch.repeat_interleave(count)  # position i, count[i] times
+        shift = start + count - torch.cumsum(count, 0)  # from a label's position in the output to its row
+        return torch.arange(len(row)) + shift.index_select(0, row), row
 
     def keep(self, rows: Tensor) -> Self:
         """The same tasks and workers with only these labels (a mask over rows)."""
@@ -72,7 +73,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd(Rows):
+class Crowd(AnswerRows):
     """Labels of `n_tasks` tasks as task, worker, label, weight, sorted by task; a task may have none.
 
     `offset[task] : offset[task + 1]` are the rows of a task. Without rows it is only a shape, which is enough to
@@ -90,7 +91,7 @@ class Crowd(Rows):
 
     @property
     def n_outputs(self) -> int:
-        """One number a class."""
+        """One output per class."""
         return self.n_classes
 
     @classmethod
@@ -102,13 +103,13 @@ class Crowd(Rows):
 
     @classmethod
     def shape(cls, n_workers: int, n_classes: int, n_tasks: int = 0) -> Crowd:
-        """A crowd that has said nothing."""
+        """A crowd without labels."""
         none = torch.empty(0, dtype=torch.int64)
         offset = torch.zeros(n_tasks + 1, dtype=torch.int64)
         return cls(n_tasks, n_workers, n_classes, none, none, none, torch.empty(0), offset)
 
     def between(self, first: int, last: int) -> Crowd:
-        """The labels of the tasks from `first` to before `last`, which are counted from 0."""
+        """The labels of the tasks first .. last - 1, which are renumbered from 0."""
         lo, hi = int(self.offset[first]), int(self.offset[last])
         rows = (self.worker[lo:hi], self.label[lo:hi], self.weight[lo:hi], self.offset[first : last + 1] - lo)
         return Crowd(last - first, self.n_workers, self.n_classes, self.task[lo:hi] - first, *rows)
@@ -140,38 +141,50 @@ class Crowd(Rows):
         return torch.zeros(self.n_tasks, k, dtype=terms.dtype, device=terms.device).index_add_(0, self.task, terms)
 
 
-Placed = tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int, Tensor, Tensor, Tensor, Tensor]
+I8 = npt.NDArray[np.int64]
+SortedRows = tuple[I8, int, Tensor, Tensor, Tensor, Tensor]
 
 
-def in_rows(votes: Votes[Any], tasks: pl.Series | None) -> Placed:
-    """The votes' rows by task, whose names are those of the features' rows: (order, tasks, task, worker, weight,
-    offset)."""
-    task = votes.task
+def in_rows(votes: Votes[Any], tasks: pl.Series | None) -> SortedRows:
+    """The rows of the votes sorted by task, where `tasks` names the rows of the features: (order, number of tasks,
+    task, worker, weight, offset)."""
+    task: npt.NDArray[Any] = votes.task
     n_tasks = votes.n_tasks
     if tasks is not None:
-        task, n_tasks = _place(votes, tasks)[votes.task], len(tasks)
+        task, n_tasks = _task_rows(votes, tasks)[votes.task], len(tasks)
     order = np.argsort(task, kind="stable")
     weight = np.ones(len(task)) if votes.weight is None else votes.weight
-    by, of = (torch.from_numpy(c[order].astype(np.int64)) for c in (votes.worker, task))
+    by_worker, by_task = (torch.from_numpy(c[order].astype(np.int64)) for c in (votes.worker, task))
     offset = torch.from_numpy(np.searchsorted(task[order], np.arange(n_tasks + 1)))
-    return order, n_tasks, of, by, torch.from_numpy(weight[order].astype(np.float32)), offset
+    return order, n_tasks, by_task, by_worker, torch.from_numpy(weight[order].astype(np.float32)), offset
 
 
-def _place(annotations: Votes[Any], tasks: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Row of the features for each task of the annotations."""
-    names = tasks if tasks.dtype == annotations.tasks.dtype else tasks.cast(annotations.tasks.dtype, strict=False)
-    twice = names.filter(names.is_duplicated())
-    if len(twice):
-        raise DataError(f"the features have two rows for task {quote(twice.unique(maintain_order=True))}")
-    order = names.arg_sort()
-    at, has_features = lookup(names.gather(order), annotations.tasks)
-    voted = annotations.labels_per_task > 0
+def _task_rows(votes: Votes[Any], tasks: pl.Series) -> I8:
+    """Row of the features of each task of the votes; 0 for tasks without features, which must have no votes."""
+    row, has_features = feature_rows(tasks, votes.tasks, "task")
+    voted = votes.labels_per_task > 0
     if not has_features[voted].all():
-        missing = annotations.tasks.filter(pl.Series(voted & ~has_features))
+        missing = votes.tasks.filter(pl.Series(voted & ~has_features))
         raise DataError(
             f"{len(missing):,} of {int(voted.sum()):,} labelled tasks have no features: {quote(missing)}; "
             "give a row of features for each, or select the annotations of the others"
         )
-    rows = np.zeros(annotations.n_tasks, dtype=np.int32)
+    return row
+
+
+def feature_rows(names: pl.Series, wanted: pl.Series, what: str) -> tuple[I8, npt.NDArray[np.bool_]]:
+    """Row of the features of each wanted name (0 if it has none), and whether it has one; `names` are the rows'."""
+    names = names if names.dtype == wanted.dtype else names.cast(wanted.dtype, strict=False)
+    repeated = names.filter(names.is_duplicated())
+    if len(repeated):
+        raise DataError(f"the features have two rows for {what} {quote(repeated.unique(maintain_order=True))}")
+    order = names.arg_sort()
+    at, has_features = lookup(names.gather(order), wanted)
+    rows = np.zeros(len(wanted), dtype=np.int64)
     rows[has_features] = order.to_numpy()[at[has_features]]
-    return rows
+    return rows, has_features
+
+
+def codes_in(trained: pl.Series, names: pl.Series) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Code of each name among those of the training, and whether it is one of them."""
+    return lookup(trained, names if names.dtype == trained.dtype else names.cast(trained.dtype, strict=False))

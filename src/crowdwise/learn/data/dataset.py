@@ -1,4 +1,4 @@
-"""CrowdData: features and labels side by side; batches in an order that only the seed and the epoch decide."""
+"""CrowdData: features and labels; batches in an order that depends on the seed and the epoch only."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset, default_collate
 
 from ...core.errors import DataError, ParameterError
+from ...core.vocabulary import as_series
+from ...core.votes import Votes
 from ..probe import as_floats
 from .batch import CrowdBatch
-from .crowd import Crowd, Rows
+from .crowd import AnswerRows, Crowd
 from .folder import FeatureFolder
 
-PIECE = 1 << 22  # numbers that are checked at a time
+CHECKED_AT_A_TIME = 1 << 22  # numbers
 
 
 class CrowdData:
-    """x (numpy, a tensor, a FeatureFolder, or any torch Dataset that yields x or (x, ...)) and the Crowd that labelled
-    its rows.
+    """Features x (numpy, a tensor, a FeatureFolder, or any torch Dataset that yields x or (x, ...)) and the Crowd that
+    labelled their rows.
 
-    `balance=True`, for classes, weighs tasks so that every class, as the majority sees it, weighs the same.
+    `balance=True`, for classes, weights tasks so that all classes, by the majority vote, have the same total weight.
     """
 
-    def __init__(self, x: Any, crowd: Rows, *, balance: bool = False) -> None:
+    def __init__(self, x: Any, crowd: AnswerRows, *, balance: bool = False) -> None:
         self.x = as_features(x)
         self.crowd = crowd
         n = len(self.x)  # type: ignore[arg-type]
         if n != crowd.n_tasks:
-            raise DataError(f"there are {n:,} rows of features for {crowd.n_tasks:,} tasks; one row a task is needed")
+            raise DataError(f"there are {n:,} rows of features for {crowd.n_tasks:,} tasks; one row per task is needed")
         self.task_weight = _balanced(cast("Crowd", crowd)) if balance else torch.ones(n)
 
     def __len__(self) -> int:
@@ -54,14 +57,14 @@ class CrowdData:
             yield self.batch(order[step * size : end], rank=rank, world=world)
 
     def steps(self, size: int) -> int:
-        """Number of batches in an epoch. A task left over joins the last batch: batch norm cannot take one alone."""
+        """Number of batches in an epoch. A single remaining task joins the last batch, because batch norm needs two."""
         if size < 1:
             raise ParameterError(f"batch_size must be at least 1, got {size}")
         full, remainder = divmod(int(self.crowd.labelled.sum()), size)
         return full + (remainder > 1 or (remainder == 1 and not full))
 
     def in_order(self, size: int, first: int = 0, last: int | None = None) -> Iterator[CrowdBatch]:
-        """All tasks (or those from the first to before the last), labelled or not, in their own order."""
+        """All tasks (or first .. last - 1), labelled or not, in their order."""
         end = len(self) if last is None else last
         for lo in range(first, end, size):
             yield self.batch(torch.arange(lo, min(lo + size, end)))
@@ -92,7 +95,7 @@ class CrowdData:
         )
 
     def row_shape(self) -> tuple[int, ...]:
-        """The shape of what a net sees at a time."""
+        """The shape of one input of the net."""
         return tuple(self.take(torch.arange(1)).shape[1:])
 
     def take(self, rows: Tensor) -> Tensor:
@@ -109,11 +112,11 @@ class CrowdData:
 
 
 class FeatureError(DataError, ValueError):
-    """Features, or labels in a matrix, that cannot be used; scikit-learn expects a ValueError there."""
+    """Unusable features, or labels in a matrix; a ValueError too, as scikit-learn expects."""
 
 
 def as_features(x: Any) -> Tensor | Dataset[Any]:
-    """Features as a tensor of numbers, or the Dataset itself; not-a-number is refused here."""
+    """Features as a tensor of numbers, or the Dataset itself; NaN and infinity are refused."""
     if isinstance(x, Dataset):
         return x
     if isinstance(x, str | Path):
@@ -136,29 +139,44 @@ def as_features(x: Any) -> Tensor | Dataset[Any]:
 
 
 def row_names(x: Any, tasks: Any) -> Any:
-    """The names of the features' rows: those given, or those that a folder of features has."""
+    """The names of the rows of the features: those given, or those of a folder of features."""
     return x.tasks if tasks is None and isinstance(x, FeatureFolder) else tasks
 
 
+def task_names(votes: Votes[Any] | None, tasks: Any, n: int) -> pl.Series:
+    """The names of the n rows of the features: `tasks`, or those of the votes, or numbers for a wide matrix (None)."""
+    if votes is None:
+        names = pl.Series("task", np.arange(n) if tasks is None else tasks)
+    else:
+        names = votes.tasks if tasks is None else as_series(tasks, "task")
+    if len(names) == n:
+        return names
+    if tasks is None:
+        raise DataError(
+            f"there are {n:,} rows of features for {len(names):,} tasks; pass the names of the rows as tasks="
+        )
+    raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
+
+
 def _shared(array: np.ndarray[Any, Any]) -> Tensor:
-    """The array as a tensor on the same memory, wherever torch can: a file mapped into memory stays on the disk."""
+    """The array as a tensor on the same memory where torch can, so that a memory-mapped file stays on disk."""
     if array.dtype.itemsize > 8 or not array.dtype.isnative or any(step < 0 for step in array.strides):
         array = np.ascontiguousarray(
             array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
         )
-    with warnings.catch_warnings():  # torch warns of memory that must not be written to; features are only read
+    with warnings.catch_warnings():  # torch warns of read-only memory; features are only read
         warnings.filterwarnings("ignore", message=".*not writable", category=UserWarning)
         return torch.from_numpy(array)
 
 
 def _checked(x: Tensor) -> Tensor:
     if x.dim() < 2:
-        raise FeatureError(f"features must have a row a task, got shape {tuple(x.shape)}. Reshape your data")
+        raise FeatureError(f"features must have a row per task, got shape {tuple(x.shape)}. Reshape your data")
     if x[:1].numel() == 0 and len(x):
         raise FeatureError(f"0 feature(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
     if x.is_floating_point() and len(x):
-        # As singles, which is what the net will see, and a piece at a time: it may be larger than memory.
-        rows = max(1, PIECE // max(1, x[0].numel()))
+        # In single precision, as the net gets them, and in parts, because x may be larger than memory.
+        rows = max(1, CHECKED_AT_A_TIME // max(1, x[0].numel()))
         bad = torch.cat([~torch.isfinite(part.float().flatten(1)).all(1) for part in torch.split(x, rows)])
         if bad.any():
             row = int(bad.nonzero()[0])
@@ -169,7 +187,7 @@ def _checked(x: Tensor) -> Tensor:
 
 
 def _balanced(crowd: Crowd) -> Tensor:
-    """Weight of each task: inverse to how common its classes are among the votes, mean one over labelled tasks."""
+    """Weight of each task: inverse to the frequency of its classes among the votes, mean one over labelled tasks."""
     shares = crowd.soft_majority
     common = shares[crowd.labelled].mean(0).clamp_min(1e-6)
     weight = shares @ (1.0 / common)

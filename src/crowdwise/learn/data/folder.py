@@ -1,8 +1,8 @@
-"""Features that need not fit into memory: a folder of .npy or .parquet files, read a piece at a time.
+"""Features that need not fit into memory: a folder of .npy or .parquet files, read in pieces.
 
-Rows are counted through the files in the order of their names. Training takes pieces in an order of the seed and the
-epoch and shuffles the rows of several pieces together, so that each piece is read once in an epoch. Everybody who has
-the same files has the same batches, however many processes share them.
+Rows are numbered through the files in the order of their names. Training takes pieces in an order that depends on the
+seed and the epoch, and shuffles the rows of several pieces together, so that each piece is read once per epoch. Batches
+depend on the files only, not on the number of processes.
 """
 
 from __future__ import annotations
@@ -33,26 +33,25 @@ from ...io.parquet import open_parquet
 from ...io.sources import open_source
 
 # ----------------------------------------------------------------
-# Numbers of every task that are on disk, not in memory: a tensor over a file without a name.
-# The file lies beside the features, or where that cannot be written to among temporary files, and is gone with the
-# process, however it ends. Rows of a piece of the features lie together; whoever has gone over some of them says so
-# (`let_go`), and the system may use their memory for something else.
+# Numbers of every task on disk: a tensor over a memory-mapped temporary file.
+# The file lies beside the features, or among temporary files if that folder is read-only, and is deleted when the
+# process ends. `release_memory` lets the system reuse the memory of pages that are not needed for now.
 
-# By the place of a tensor's first number. The tensor holds its map, and the map is gone with it.
+# Maps by the address of the tensor's first number. The tensor keeps its map alive.
 _maps: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()
 
 
 def on_disk(values: Tensor, folder: Path) -> Tensor:
-    """The same numbers in a file; what has no numbers is left as it is."""
+    """The same numbers in a file; an empty tensor is returned as it is."""
     size = values.numel() * values.element_size()
     if not size:
         return values
-    with _room(folder, size) as file:
+    with _reserved_file(folder, size) as file:
         buffer = mmap.mmap(file.fileno(), size)
     mapped = torch.frombuffer(buffer, dtype=values.dtype).view(values.shape)
     mapped.copy_(values)
     _maps[mapped.data_ptr()] = buffer
-    let_go(mapped)
+    release_memory(mapped)
     return mapped
 
 
@@ -61,15 +60,15 @@ def is_on_disk(values: Tensor) -> bool:
     return values.data_ptr() in _maps
 
 
-def let_go(values: Tensor) -> None:
-    """The memory of these numbers is free again; they are read from the file when they are asked for."""
+def release_memory(values: Tensor) -> None:
+    """Free the memory of these numbers; they are read from the file again when needed."""
     buffer = _maps.get(values.data_ptr())
     if buffer is not None and hasattr(mmap, "MADV_DONTNEED"):
         buffer.madvise(mmap.MADV_DONTNEED)
 
 
-def _room(folder: Path, size: int) -> tempfile._TemporaryFileWrapper[bytes]:
-    """A file of so many bytes which are reserved: a full disk is found out now, not when a number is written."""
+def _reserved_file(folder: Path, size: int) -> tempfile._TemporaryFileWrapper[bytes]:
+    """A temporary file with `size` bytes reserved, so that a full disk is reported now and not when writing."""
     for directory in (folder, Path(tempfile.gettempdir())):
         try:
             file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
@@ -84,27 +83,29 @@ def _room(folder: Path, size: int) -> tempfile._TemporaryFileWrapper[bytes]:
             file.close()
             raise unwritable(directory, error) from error
         return file  # type: ignore[return-value]
-    raise unwritable(folder, OSError("no file can be made there"))
+    raise unwritable(folder, OSError("no file can be created there"))
 
 
 # ----------------------------------------------------------------
 # Features from files: .npz with `task` (or `item`) and `x`, .npy in task order, or .parquet with such a column.
 
 _NAMES = (("task", "x"), ("item", "x"), ("train_task", "train_x"))
-Found = tuple[pl.Series | None, npt.NDArray[Any], dict[str, npt.NDArray[Any]]]
+Features = tuple[pl.Series | None, npt.NDArray[Any], dict[str, npt.NDArray[Any]]]
 
 
 def read_features(path: str | Path) -> tuple[pl.Series | None, Any]:
-    """The names of the tasks or items (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]; of a
-    folder, a FeatureFolder."""
+    """The names of the tasks or items (None for .npy: rows are in the order of the sorted tasks) and x[task, ...].
+
+    For a folder, x is a FeatureFolder.
+    """
     if Path(path).is_dir():
         features = FeatureFolder(path)
         return features.tasks, features
     return read_with(path)[:2]
 
 
-def read_with(path: str | Path, more: tuple[str, ...] = ()) -> Found:
-    """The same of a file, and whichever of the arrays or columns `more` it has."""
+def read_with(path: str | Path, more: tuple[str, ...] = ()) -> Features:
+    """The same for a file, and those of the arrays or columns `more` that it has."""
     path = Path(path)
     readers = {".npz": _npz, ".npy": _npy, ".parquet": _parquet}
     if path.suffix not in readers and path.exists():
@@ -122,16 +123,16 @@ def read_with(path: str | Path, more: tuple[str, ...] = ()) -> Found:
         raise DataError(f"{name_of_file} names {len(tasks):,} tasks but has {len(x):,} rows of features")
     for name, values in extra.items():
         if values.shape != (len(x),) or values.dtype.kind not in "iu":
-            raise DataError(f"{name_of_file}: {name} must hold one whole number a row of features")
+            raise DataError(f"{name_of_file}: {name} must hold one whole number per row of features")
     return tasks, x, extra
 
 
-def _npz(path: Path, more: tuple[str, ...]) -> Found:
+def _npz(path: Path, more: tuple[str, ...]) -> Features:
     def choose(headers: Mapping[str, Header]) -> tuple[str, ...]:
         for task, features in _NAMES:
             if task in headers and features in headers:
                 if len(headers[task].shape) != 1:
-                    raise ValueError(f"{task} has shape {headers[task].shape}; one name a row is needed")
+                    raise ValueError(f"{task} has shape {headers[task].shape}; one name per row is needed")
                 _check(headers[features])
                 return task, features, *(name for name in more if name in headers)
         raise DataError(f"{path.name} holds {quote(headers, 8)}; arrays `task` (or `item`) and `x` are needed")
@@ -140,7 +141,7 @@ def _npz(path: Path, more: tuple[str, ...]) -> Found:
     return pl.Series("task", task.tolist()), x, dict(zip(list(arrays)[2:], extra_arrays, strict=True))
 
 
-def _npy(path: Path, more: tuple[str, ...]) -> Found:  # noqa: ARG001
+def _npy(path: Path, more: tuple[str, ...]) -> Features:  # noqa: ARG001
     def check_header(headers: Mapping[str, Header]) -> Mapping[str, Header]:
         _check(headers[""])
         return headers
@@ -149,14 +150,14 @@ def _npy(path: Path, more: tuple[str, ...]) -> Found:  # noqa: ARG001
 
 
 def _check(header: Header) -> None:
-    """Features are numbers, a row a task, and at least one of each."""
+    """Refuse features that are not numbers with one row per task, or that are empty."""
     if header.dtype.kind not in "biuf":
         raise ValueError(f"features must be numbers, not {header.dtype} values")
     if len(header.shape) < 2 or 0 in header.shape:
-        raise ValueError(f"shape {header.shape}; a row of at least one number a task is needed")
+        raise ValueError(f"shape {header.shape}; a row of at least one number per task is needed")
 
 
-def _parquet(path: Path, more: tuple[str, ...]) -> Found:
+def _parquet(path: Path, more: tuple[str, ...]) -> Features:
     table = open_parquet(path, path.name)
     frame = table.read(table.header)
     key = next((name for name in ("task", "item") if name in frame.columns), None)
@@ -178,15 +179,15 @@ def _parquet(path: Path, more: tuple[str, ...]) -> Found:
 
 
 I8 = npt.NDArray[np.int64]
-# Bytes of features in memory at a time, and into how many pieces they are cut: two runs of pieces that are shuffled
-# together, as a batch may begin in one and end in the next.
+# Bytes of features in memory at a time, and the number of pieces they are divided into: two groups of pieces that are
+# shuffled together, because a batch may begin in one group and end in the next.
 MEMORY, PIECES = 1 << 28, 8
 NAMES = "tasks.parquet"
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some rows of a file."""
+class FilePiece:
+    """Rows lo .. hi - 1 of a file."""
 
     path: Path
     lo: int
@@ -194,10 +195,10 @@ class Piece:
 
 
 class FeatureFolder(Dataset[Tensor]):
-    """Features in a folder: .npy files (rows in order, named by a column `task` of tasks.parquet, or else in the order
-    of the sorted tasks), or .parquet files with a column `task`.
+    """Features in a folder: .npy files (rows in the order of the column `task` of tasks.parquet, or else of the sorted
+    tasks), or .parquet files with a column `task`.
 
-    No more than about `memory` bytes of them are read at a time.
+    At most about `memory` bytes are read at a time.
     """
 
     def __init__(self, folder: str | Path, *, memory: int = MEMORY) -> None:
@@ -208,7 +209,7 @@ class FeatureFolder(Dataset[Tensor]):
             present = "both" if files else "neither"
             raise DataError(f"{self.folder} must hold features as .npy or as .parquet files; it holds {present}")
         read_header = _array if files else _table
-        headers = [_tried(path, read_header) for path in files or tables]
+        headers = [_read_or_refuse(path, read_header) for path in files or tables]
         self.shape, self.dtype = headers[0][1:]
         for path, (_, shape, dtype) in zip(files or tables, headers, strict=True):
             if (shape, dtype) != (self.shape, self.dtype):
@@ -219,7 +220,7 @@ class FeatureFolder(Dataset[Tensor]):
         row = max(1, int(np.prod(self.shape)) * self.dtype.itemsize)
         piece_rows = max(1, memory // PIECES // row)
         self.pieces = [
-            Piece(path, lo, min(lo + piece_rows, n))
+            FilePiece(path, lo, min(lo + piece_rows, n))
             for path, (n, *_) in zip(files or tables, headers, strict=True)
             for lo in range(0, n, piece_rows)
         ]
@@ -229,7 +230,7 @@ class FeatureFolder(Dataset[Tensor]):
         self._checked: set[int] = set()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (self.folder, self.memory)  # another process reads the files itself
+        return _open_folder, (self.folder, self.memory)  # another process reads the files itself
 
     def __len__(self) -> int:
         return int(self.first[-1])
@@ -238,7 +239,7 @@ class FeatureFolder(Dataset[Tensor]):
         return self.take(torch.tensor([row]))[0]
 
     def take(self, rows: Tensor) -> Tensor:
-        """These rows, as they are in the files."""
+        """These rows, in the type of the files."""
         at = np.searchsorted(self.first, rows.numpy(), side="right") - 1
         out = torch.empty((len(rows), *self.shape), dtype=torch.from_numpy(np.empty(0, self.dtype)).dtype)
         for number in np.unique(at).tolist():
@@ -247,29 +248,29 @@ class FeatureFolder(Dataset[Tensor]):
         return out
 
     def shuffled(self, tasks: I8, rng: np.random.Generator) -> I8:
-        """These rows in an order of chance: pieces first, then the rows of each run of pieces."""
+        """These rows in random order: first the pieces, then the rows of each group of pieces."""
         at = np.searchsorted(self.first, tasks, side="right") - 1
-        run = rng.permutation(len(self.pieces))[at] // max(1, (PIECES - 2) // 2)
+        group = rng.permutation(len(self.pieces))[at] // max(1, (PIECES - 2) // 2)
         mixed = rng.permutation(len(tasks))
-        order: I8 = tasks[mixed[np.argsort(run[mixed], kind="stable")]]
+        order: I8 = tasks[mixed[np.argsort(group[mixed], kind="stable")]]
         return order
 
     def _piece(self, number: int) -> Tensor:
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number]
-        while len(self._open) >= PIECES - 2:  # one more is being read
+        while len(self._open) >= PIECES - 2:  # a further one is about to be read
             self._open.popitem(last=False)
         piece = self.pieces[number]
         read = _read_array if piece.path.suffix == ".npy" else _read_table
-        values = torch.from_numpy(_tried(piece.path, lambda path: read(path, piece.lo, piece.hi)))
+        values = torch.from_numpy(_read_or_refuse(piece.path, lambda path: read(path, piece.lo, piece.hi)))
         if number not in self._checked:
             self._check(piece, values)
             self._checked.add(number)
         self._open[number] = values
         return values
 
-    def _check(self, piece: Piece, values: Tensor) -> None:
+    def _check(self, piece: FilePiece, values: Tensor) -> None:
         if values.is_floating_point():
             bad = ~torch.isfinite(values.float().flatten(1)).all(1)
             if bad.any():
@@ -278,22 +279,22 @@ class FeatureFolder(Dataset[Tensor]):
 
     def _tasks(self, tables: list[Path]) -> pl.Series | None:
         if tables:
-            return as_series(pl.concat([_tried(path, _names) for path in tables]), "task")
+            return as_series(pl.concat([_read_or_refuse(path, _names) for path in tables]), "task")
         if not (self.folder / NAMES).exists():
             return None
-        names = as_series(_tried(self.folder / NAMES, _names), "task")
+        names = as_series(_read_or_refuse(self.folder / NAMES, _names), "task")
         if len(names) != len(self):
             raise DataError(f"{NAMES} names {len(names):,} tasks, but there are {len(self):,} rows of features")
         return names
 
 
-def _opened(folder: Path, memory: int) -> FeatureFolder:
+def _open_folder(folder: Path, memory: int) -> FeatureFolder:
     return FeatureFolder(folder, memory=memory)
 
 
-def _tried(path: Path, look: Any) -> Any:
+def _read_or_refuse(path: Path, read: Any) -> Any:
     try:
-        return look(path)
+        return read(path)
     except (*FAULTS, *ARRAY_FAULTS) as error:
         raise DataError(f"{path.name} cannot be read as features ({first_line(error)})") from None
 
@@ -301,12 +302,12 @@ def _tried(path: Path, look: Any) -> Any:
 def _array(path: Path) -> tuple[int, tuple[int, ...], np.dtype[Any]]:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     if array.dtype.kind not in "biuf" or array.ndim < 2 or 0 in array.shape[1:]:
-        raise ValueError(f"{array.dtype} values of shape {array.shape}; numbers are needed, a row a task")
+        raise ValueError(f"{array.dtype} values of shape {array.shape}; numbers are needed, one row per task")
     return len(array), array.shape[1:], array.dtype
 
 
 def _read_array(path: Path, lo: int, hi: int) -> npt.NDArray[Any]:
-    # Mapped for the moment of copying: pages of a file that stays mapped would count as memory of ours.
+    # Mapped only while copying, because pages of a mapped file count as memory of this process.
     return np.array(np.load(path, mmap_mode="r", allow_pickle=False)[lo:hi])
 
 
@@ -324,7 +325,7 @@ def _read_table(path: Path, lo: int, hi: int) -> npt.NDArray[Any]:
 
 
 def _features(frame: pl.DataFrame) -> npt.NDArray[np.float32]:
-    """A column of lists, all of one length, or columns of numbers."""
+    """Features from a column of lists of equal length, or from columns of numbers."""
     features = frame.drop("task")
     if features.width == 1 and isinstance(features.to_series().dtype, pl.List | pl.Array):
         lists = features.to_series()

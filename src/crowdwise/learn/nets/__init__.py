@@ -27,7 +27,7 @@ def make_net(
     dropout: float | None = None,
     batch_norm: bool | None = None,
 ) -> nn.Module:
-    """The net of that name for rows of this shape (without the batch); what is None stays as the net has it.
+    """The net of that name for rows of this shape (without the batch); None stands for the default of the net.
 
     `hidden` is for mlp and cnn, `dropout` for mlp, cnn and vgg16, `batch_norm` for mlp.
 
@@ -109,7 +109,7 @@ def cnn(
 
 
 class Frozen(nn.Module):
-    """A backbone whose weights stay as they are, and a head that learns on its features.
+    """A backbone with fixed weights, and a head that is trained on its features.
 
     The backbone runs in evaluation mode without gradients; features of more than two axes are flattened.
     """
@@ -142,7 +142,7 @@ def _size(input_shape: Shape) -> int:
 
 
 def _left(side: int, layers: int, pools: int) -> int:
-    """What unpadded convolutions and poolings leave of a side."""
+    """The length of a side after unpadded convolutions and poolings."""
     for number in range(layers):
         side -= 2
         side = side // 2 if number < pools else side

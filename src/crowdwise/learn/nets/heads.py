@@ -17,10 +17,10 @@ class WorkerHeads(nn.Module):
         self.weight, self.bias = WorkerTable(weight, sparse=sparse), WorkerTable(bias, sparse=sparse)
 
     def forward(self, features: Tensor, batch: CrowdBatch) -> Tensor:
-        """What the head of each label's worker says of its task: A, output; features[B, feature]."""
+        """The output of the head of each label's worker for its task: A, output; features[B, feature]."""
         workers_present, at = batch.present
         buckets = _buckets(torch.bincount(at, minlength=len(workers_present)), at)
-        # Heads are fetched once, in the buckets' order: their gradient is then one piece, not a sum over buckets.
+        # Heads are gathered once, in the order of the buckets, so that their gradient is not a sum over buckets.
         order = workers_present[torch.cat([workers for workers, _ in buckets])] if buckets else workers_present
         sizes = [len(workers) for workers, _ in buckets]
         weights, biases = (torch.split(table.rows(order), sizes) for table in (self.weight, self.bias))
@@ -40,9 +40,9 @@ class WorkerHeads(nn.Module):
 
 
 def _buckets(count: Tensor, at: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Workers with similarly many labels, and their labels as a rectangle: at most half of it is filling.
+    """Groups of workers with similar numbers of labels, and their labels as rectangles, at most half of them padding.
 
-    A loop over workers would be slow and a rectangle for all of them wasteful: one worker may have most of the labels.
+    A loop over workers would be slow and one rectangle wasteful, because one worker may have most of the labels.
     """
     order = torch.argsort(at, stable=True)  # labels by worker
     end = torch.cumsum(count, 0)

@@ -1,4 +1,4 @@
-"""Images with or without channels: one shape for the convolutional nets."""
+"""Convolutional nets for images with or without channels: ResNet and VGG."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def image_shape(input_shape: Sequence[int]) -> tuple[int, int, int]:
     if len(input_shape) == 2:
         return 1, int(input_shape[0]), int(input_shape[1])
     if len(input_shape) != 3:
-        raise ParameterError(f"this net wants images (H, W) or (C, H, W), but a row has shape {tuple(input_shape)}")
+        raise ParameterError(f"this net takes images (H, W) or (C, H, W), but a row has shape {tuple(input_shape)}")
     return int(input_shape[0]), int(input_shape[1]), int(input_shape[2])
 
 
@@ -36,7 +36,7 @@ def image_shape(input_shape: Sequence[int]) -> tuple[int, int, int]:
 SMALL = 64
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Convolutions of these (kernel, channels), a stride in the first 3 × 3, and the way around them."""
 
     def __init__(self, depth: int, layers: Sequence[tuple[int, int]], stride: int) -> None:
@@ -87,7 +87,7 @@ def _resnet(
         inner = width * 2**stage
         shape = [(1, inner), (3, inner), (1, 4 * inner)] if bottleneck else [(3, inner), (3, inner)]
         for number in range(count):
-            layers.append(Block(depth, shape, stride=2 if stage and not number else 1))
+            layers.append(ResidualBlock(depth, shape, stride=2 if stage and not number else 1))
             depth = shape[-1][1]
     layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(depth, n_classes)]
     return nn.Sequential(*layers)

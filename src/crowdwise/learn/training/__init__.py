@@ -1,1 +1,1 @@
-"""The one training loop and what belongs to it."""
+"""The training loop."""

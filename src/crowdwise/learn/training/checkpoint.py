@@ -1,4 +1,4 @@
-"""Checkpoints: tensors as safetensors, everything else as JSON. No pickle: a file from a stranger runs nothing."""
+"""Checkpoints: tensors as safetensors, everything else as JSON. No pickle, so that a file cannot run code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT = 2
 
 
 def write(folder: Path, name: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """NAME.safetensors and NAME.json, each put in place in one move, the JSON last: then the tensors are whole."""
+    """Write NAME.safetensors and NAME.json atomically, the JSON last, so that the tensors are complete by then."""
     folder.mkdir(parents=True, exist_ok=True)
     stamp = f"{os.getpid()}-{facts.get('epoch', 0)}-{facts.get('step', 0)}"
     fresh = f"{name}-{stamp}.safetensors"
@@ -34,7 +34,7 @@ def write(folder: Path, name: str, tensors: Mapping[str, Tensor], facts: Mapping
 
 
 def read(folder: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `write` wrote."""
+    """Read what `write` wrote."""
     try:
         facts = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         if facts["format"] != FORMAT:
@@ -45,13 +45,13 @@ def read(folder: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Tensors by name; copied first, because the format refuses weights that share their memory (tied layers)."""
+    """Save tensors by name; as copies, because the format refuses tensors that share memory (tied layers)."""
     plain = {key: value.detach().cpu().clone(memory_format=torch.contiguous_format) for key, value in tensors.items()}
     save_file(plain, str(path))
 
 
 def optimizer_state(optimizers: list[Optimizer]) -> tuple[dict[str, Tensor], list[Any]]:
-    """The optimizers' tensors by name, and what is left for JSON."""
+    """The optimizers' tensors by name, and the rest of their state for JSON."""
     tensors: dict[str, Tensor] = {}
     facts = []
     for number, optimizer in enumerate(optimizers):
@@ -68,7 +68,7 @@ def optimizer_state(optimizers: list[Optimizer]) -> tuple[dict[str, Tensor], lis
 
 
 def restore_optimizers(optimizers: list[Optimizer], tensors: Mapping[str, Tensor], facts: list[Any]) -> None:
-    """Put back what `optimizer_state` took out."""
+    """Restore what `optimizer_state` returned."""
     if len(optimizers) != len(facts):
         raise TrainingError(f"the checkpoint has {len(facts)} optimizers, this run has {len(optimizers)}")
     for number, (optimizer, fact) in enumerate(zip(optimizers, facts, strict=True)):
@@ -87,13 +87,13 @@ def part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def random_state(device: torch.device) -> Tensor:
-    """The state of the generators that a step draws from: the processor's, and after it the device's."""
+    """The state of the random generators of a step: that of the CPU, then that of the device."""
     host = torch.get_rng_state()
     return torch.cat([host, torch.cuda.get_rng_state(device)]) if device.type == "cuda" else host
 
 
 def set_random_state(state: Tensor, device: torch.device) -> None:
-    """Put back what `random_state` took."""
+    """Restore what `random_state` returned."""
     n = len(torch.get_rng_state())
     torch.set_rng_state(state[:n].cpu())
     if device.type == "cuda":

@@ -1,4 +1,4 @@
-"""History: what training did, epoch by epoch, as plain data."""
+"""History: the record of a training, epoch by epoch, as plain data; and callbacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...core.errors import MissingDependencyError
 
 @dataclass
 class History:
-    """One row an epoch: epoch, loss, each term by name, and `score` where a criterion was watched."""
+    """One row per epoch: epoch, loss, the terms of the loss by name, and `score` if there is a criterion."""
 
     rows: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int | None = None
@@ -43,7 +43,7 @@ class History:
 
 
 # ----------------------------------------------------------------
-# Callbacks: watch training. A callback is any object with `epoch(history)`; `close()` is called at the end.
+# Callbacks: any object with `epoch(history)`; `close()` is called at the end.
 
 
 class Callback(Protocol):
@@ -57,7 +57,7 @@ class Callback(Protocol):
 
 
 class JsonLines:
-    """One JSON object an epoch, appended to a file as training goes."""
+    """One JSON object per epoch, appended to a file."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -101,8 +101,8 @@ class TensorBoard:
         self._writer.close()
 
 
-class Progress:
-    """A bar on the terminal, for people; rich draws it on stderr."""
+class ProgressBar:
+    """A progress bar on stderr."""
 
     def __init__(self, epochs: int, text: str = "training") -> None:
         from rich.console import Console
@@ -115,10 +115,10 @@ class Progress:
         self._bar.start()
 
     def epoch(self, history: History) -> None:
-        """One step on, with the loss beside it."""
+        """Advance the bar and show the loss."""
         description = f"{self._text}  loss {history.rows[-1]['loss']:.4f}"
         self._bar.update(self._task, completed=len(history), description=description)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()

@@ -1,4 +1,4 @@
-"""train: the one loop. Every method, one process or many, interrupted or not, runs through it."""
+"""train: the training loop of all methods, in one process or several, with checkpoints."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 
 from ...core.errors import ParameterError, TrainingError
-from ...core.params import Count, Whole, check_given
+from ...core.params import Count, Whole, check, check_given
 from ..data.crowd import Crowd
 from ..data.dataset import CrowdData
 from ..data.folder import FeatureFolder, is_on_disk, on_disk
 from ..em import EMMethod
 from ..method import CrowdModel
-from ..optimizers import LazyAdam, make_optimizers, suit_tables
+from ..optimizers import LazyAdam, make_optimizers, set_sparse_gradients
+from ..options import TrainingOptions
 from . import checkpoint
 from .history import Callback, History
-from .processes import Shared, Solo
+from .processes import FabricProcesses, SingleProcess
 from .sweep import Sweep, sweep_answers
 
 # ----------------------------------------------------------------
 # What must be the same for a run to be resumed: the data, the method and its parameters, the optimizers.
 
-_ROWS = 64  # of the features, enough to tell one data set from another
+_ROWS = 64  # rows of the features in the checksum, enough to distinguish data sets
 
 
 def run_facts(
@@ -43,7 +44,7 @@ def run_facts(
     criterion: Any,
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The run by names and plain values; tensors and arrays by their checksum. `epochs` and `patience` may change."""
+    """The run as names and plain values, tensors as checksums; without `epochs` and `patience`, which may change."""
     crowd = data.crowd
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     group_settings = [
@@ -64,7 +65,7 @@ def run_facts(
 
 
 def differences(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What differs, in words; nothing where nothing does."""
+    """The differences as text; empty if there are none."""
     if earlier.get("method") != now["method"]:
         return f"method {earlier.get('method')}, now {now['method']}"
     changes = []
@@ -85,7 +86,7 @@ def differences(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A hyper-parameter as JSON will give it back."""
+    """A hyper-parameter as it is after a round trip through JSON."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
@@ -99,7 +100,7 @@ def plain(value: Any) -> Any:
 
 
 def checksum(*values: Tensor) -> int:
-    """One number for some tensors."""
+    """The CRC-32 of some tensors."""
     crc = 0
     for value in values:
         crc = crc32(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes(), crc)
@@ -107,16 +108,16 @@ def checksum(*values: Tensor) -> int:
 
 
 # ----------------------------------------------------------------
-# Learning-rate schedules in the loop: which step with every batch, which with every epoch, and what a plateau is.
+# Learning-rate schedules: which of them step with every batch, which with every epoch.
 
 Pace = Literal["batch", "epoch"]
-_BY_BATCH = (OneCycleLR, CyclicLR)  # torch says so of these two; of the others either makes sense
+_BY_BATCH = (OneCycleLR, CyclicLR)  # as torch documents them; the others may step either way
 
 
 class Schedules:
-    """Any number of schedulers, each stepped as it is meant to be, or all of them as `pace` says.
+    """Any number of schedulers, each stepped at its usual pace, or all of them at the given `pace`.
 
-    ReduceLROnPlateau watches the held-out score where there is one, in the direction of its mode, or else the loss.
+    ReduceLROnPlateau watches the held-out score if there is one, in the direction of its mode, or else the loss.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class Schedules:
         self.all = (
             [] if schedulers is None else [schedulers] if isinstance(schedulers, LRScheduler) else list(schedulers)
         )
-        self.by_batch = [scheduler for scheduler in self.all if (pace or _usual(scheduler)) == "batch"]
+        self.by_batch = [scheduler for scheduler in self.all if (pace or _default_pace(scheduler)) == "batch"]
         for scheduler in self.all:
             self._check(scheduler, steps * epochs if scheduler in self.by_batch else epochs, scored)
 
@@ -147,16 +148,16 @@ class Schedules:
             unit = "batch" if scheduler in self.by_batch else "epoch"
             raise ParameterError(
                 f"{name} has {scheduler.total_steps} steps, but steps with every {unit}, {steps} times; "
-                f"give it total_steps={steps}, or say scheduler_pace='epoch' or 'batch'"
+                f"give it total_steps={steps}, or set scheduler_pace='epoch' or 'batch'"
             )
 
     def batch(self) -> None:
-        """A batch is over."""
+        """Step at the end of a batch."""
         for scheduler in self.by_batch:
             scheduler.step()
 
     def epoch(self, loss: float, score: float | None) -> None:
-        """An epoch is over."""
+        """Step at the end of an epoch."""
         for scheduler in self.all:
             if isinstance(scheduler, ReduceLROnPlateau):
                 scheduler.step(loss if score is None else score if scheduler.mode == "max" else -score)
@@ -164,7 +165,7 @@ class Schedules:
                 scheduler.step()
 
 
-def _usual(scheduler: LRScheduler) -> Pace:
+def _default_pace(scheduler: LRScheduler) -> Pace:
     return "batch" if isinstance(scheduler, _BY_BATCH) else "epoch"
 
 
@@ -190,30 +191,28 @@ def train(
     stop_after: Count | None = None,
     seed: Whole = 0,
 ) -> History:
-    """Train the model in place, leave it in evaluation mode, and return what happened.
+    """Train the model in place, leave it in evaluation mode, and return the history.
 
-    Where you say nothing, the method's paper decides: epochs, batch size, learning rates. `criterion(model)`, higher is
-    better, is asked after every epoch: the weights of the best epoch are kept, and `patience` epochs without a better
-    one end the training. OneCycleLR and CyclicLR step with every batch, other schedulers with every epoch, unless
-    `scheduler_pace` says "batch" or "epoch"; ReduceLROnPlateau watches the criterion, or else the loss. `folder` takes
-    a checkpoint after every epoch and every `every` steps; `resume=True` goes on from it to the same weights as an
-    uninterrupted run. `stop_after` ends a training of `epochs` early, as if it were interrupted there.
+    Epochs, batch size and learning rates that are not given are those of the method's paper. `criterion(model)`, higher
+    is better, is evaluated after every epoch: the weights of the best epoch are kept, and `patience` epochs without a
+    better one end the training. OneCycleLR and CyclicLR step with every batch, other schedulers with every epoch,
+    unless `scheduler_pace` is "batch" or "epoch"; ReduceLROnPlateau watches the criterion, or else the loss. `folder`
+    takes a checkpoint after every epoch and every `every` steps; with `resume=True` training continues from it to the
+    same weights as an uninterrupted run. `stop_after` ends a training of `epochs` early, as if it were interrupted.
     A launched Lightning `fabric` brings devices, precision and processes.
     """
-    counts = {
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "patience": patience,
-        "every": every,
-        "stop_after": stop_after,
-    }
-    check_given(train, {**counts, "seed": seed})
+    options = TrainingOptions(
+        epochs=epochs, batch_size=batch_size, patience=patience, callbacks=callbacks, fabric=fabric, folder=folder,
+        every=every, resume=resume, seed=seed,
+    )  # fmt: skip
+    check(options)
+    check_given(train, {"stop_after": stop_after})
     defaults = model.method.defaults
     epochs = defaults.epochs if epochs is None else epochs
     size = (defaults.batch_size or max(len(data), 1)) if batch_size is None else batch_size
     if not bool(data.crowd.labelled.any()):
         raise ParameterError("none of the tasks has a label; there is nothing to learn from")
-    processes = Solo(next(model.parameters()).device) if fabric is None else Shared(fabric)
+    processes = SingleProcess(next(model.parameters()).device) if fabric is None else FabricProcesses(fabric)
     schedules = Schedules(scheduler, scheduler_pace, data.steps(size), epochs, criterion is not None)
     if optimizer is None:
         chosen = make_optimizers(
@@ -222,12 +221,11 @@ def train(
     else:
         chosen = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
         if not any(isinstance(candidate, LazyAdam | torch.optim.SparseAdam) for candidate in chosen):
-            suit_tables(model, lazy=False)
+            set_sparse_gradients(model, lazy=False)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed + processes.rank)
         wrapped, chosen = processes.setup(model, chosen)
-        loop = _Loop(model, wrapped, data, chosen, schedules, processes, epochs, size, criterion, patience,
-                     list(callbacks), None if folder is None else Path(folder), every, seed, stop_after)  # fmt: skip
+        loop = _Loop(model, wrapped, data, chosen, schedules, processes, options, epochs, size, criterion, stop_after)
         if resume:
             loop.restore()
         return loop.run()
@@ -235,23 +233,19 @@ def train(
 
 @dataclass
 class _Loop:
-    """The state of one training: everything that a checkpoint must hold."""
+    """The state of one training. `epochs` and `size` are those of the options or of the method's paper."""
 
     model: CrowdModel
     wrapped: nn.Module
     data: CrowdData
     optimizers: list[Optimizer]
     schedules: Schedules
-    processes: Solo | Shared
+    processes: SingleProcess | FabricProcesses
+    options: TrainingOptions
     epochs: int
     size: int
     criterion: Criterion | None
-    patience: int | None
-    callbacks: list[Callback]
-    folder: Path | None
-    every: int | None
-    seed: int
-    stop_after: int | None = None
+    stop_after: int | None
     history: History = field(default_factory=History)
     epoch: int = 0
     step: int = 0
@@ -261,18 +255,19 @@ class _Loop:
     start: dict[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Where features are read from disk, what is believed of their tasks is kept beside them.
-        self.room = self.data.x.folder if isinstance(self.data.x, FeatureFolder) else None
-        if self.room is not None and isinstance(self.model.method, EMMethod) and self.processes.device.type == "cpu":
-            self.model.method.put_on_disk(self.room)
-        # As they begin: a schedule moves them, and a checkpoint will put them back.
+        self.folder = None if self.options.folder is None else Path(self.options.folder)
+        # If features are read from disk, the posteriors of their tasks are kept there too.
+        self.disk = self.data.x.folder if isinstance(self.data.x, FeatureFolder) else None
+        if self.disk is not None and isinstance(self.model.method, EMMethod) and self.processes.device.type == "cpu":
+            self.model.method.put_on_disk(self.disk)
+        # With the initial learning rates, before a schedule changes them.
         self.facts = run_facts(self.model, self.data, self.optimizers, self.schedules.all, self.criterion, {
-            "seed": self.seed, "batch_size": self.size, "processes": self.processes.world,
+            "seed": self.options.seed, "batch_size": self.size, "processes": self.processes.world,
             **({"epochs": self.epochs} if self.model.method.restarts else {}),
         })  # fmt: skip
 
     def run(self) -> History:
-        """All epochs, then the best weights."""
+        """Run all epochs, then restore the best weights."""
         if self.model.method.restarts and not self.start:
             self.start = _copy(self.model.net.state_dict())
         try:
@@ -280,7 +275,7 @@ class _Loop:
             while self.epoch < last and not self.history.stopped_early:
                 self._epoch()
         finally:
-            for callback in self.callbacks if self.processes.rank == 0 else ():
+            for callback in self.options.callbacks if self.processes.rank == 0 else ():
                 callback.close()
         if self.best:
             self.model.load_state_dict(self.best)
@@ -298,14 +293,14 @@ class _Loop:
                 self.model.method.begin_epoch(self._sweep())
             self.processes.agree(self.model.method)  # an E-step may draw at random
         batches = self.data.batches(
-            self.size, seed=self.seed, epoch=self.epoch, rank=self.processes.rank, world=self.processes.world,
+            self.size, seed=self.options.seed, epoch=self.epoch, rank=self.processes.rank, world=self.processes.world,
             skip=self.step,
         )  # fmt: skip
         last = self.data.steps(self.size)
         for batch in batches:
             self._step(batch.to(self.processes.device))
             self.step += 1
-            if self.every and self.step % self.every == 0 and self.step < last:
+            if self.options.every and self.step % self.options.every == 0 and self.step < last:
                 self.save()
         self._end()
 
@@ -337,15 +332,16 @@ class _Loop:
         if self.criterion is not None:
             row["score"] = self._score(self.criterion)
             if row["score"] > self.best_score:
-                self.best_score, self.best = row["score"], _copy(self.model.state_dict(), self.room)
+                self.best_score, self.best = row["score"], _copy(self.model.state_dict(), self.disk)
                 self.history.best_epoch = self.epoch + 1
         self.history.rows.append(row)
         best = self.history.best_epoch
-        if self.patience is not None and best is not None and self.epoch + 1 - best >= self.patience:
+        patience = self.options.patience
+        if patience is not None and best is not None and self.epoch + 1 - best >= patience:
             self.history.stopped_early = True
         self.schedules.epoch(row["loss"], row.get("score"))
         if self.processes.rank == 0:
-            stop_requests = [callback.epoch(self.history) for callback in self.callbacks]  # every one of them is called
+            stop_requests = [callback.epoch(self.history) for callback in self.options.callbacks]  # all are called
             self.history.stopped_early |= any(stop_requests)
         if self.processes.world > 1:  # all processes stop together
             stop = self.processes.total(torch.tensor(float(self.history.stopped_early)))
@@ -361,9 +357,9 @@ class _Loop:
     def _sweep(self) -> Sweep:
         device = self.processes.device
         return Sweep(
-            self.epoch, self.epochs, cast("Crowd", self.data.crowd.to(device)),  # a method knows what it was built on
+            self.epoch, self.epochs, cast("Crowd", self.data.crowd.to(device)),  # the method's crowd
             lambda: sweep_answers(self.model, self.data, device), self._restart,
-            partial(sweep_answers, self.model, self.data, device) if self.room is not None else None,
+            partial(sweep_answers, self.model, self.data, device) if self.disk is not None else None,
         )  # fmt: skip
 
     def _restart(self) -> None:
@@ -391,7 +387,7 @@ class _Loop:
         checkpoint.write(self.folder, "last", tensors, facts)
 
     def restore(self) -> None:
-        """Go on from the last checkpoint, if there is one."""
+        """Continue from the last checkpoint, if there is one."""
         if self.folder is None:
             raise ParameterError("resume=True needs folder=, where the checkpoints are")
         if not (self.folder / "last.json").exists():
@@ -419,14 +415,14 @@ class _Loop:
             scheduler.load_state_dict(state)
 
 
-def _copy(state: dict[str, Tensor], room: Path | None = None) -> dict[str, Tensor]:
-    """The same values for good; those that are on disk stay there."""
+def _copy(state: dict[str, Tensor], disk: Path | None = None) -> dict[str, Tensor]:
+    """A copy of the values; of those that are on disk, on disk."""
     return {
-        name: on_disk(value, room) if room is not None and is_on_disk(value) else value.detach().clone()
+        name: on_disk(value, disk) if disk is not None and is_on_disk(value) else value.detach().clone()
         for name, value in state.items()
     }
 
 
 def _plain(state: dict[str, Any]) -> dict[str, Any]:
-    """What of a scheduler's state JSON can hold."""
+    """The part of a scheduler's state that JSON can hold."""
     return {k: v for k, v in state.items() if isinstance(v, int | float | str | bool | list | dict | None)}

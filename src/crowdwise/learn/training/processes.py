@@ -1,4 +1,4 @@
-"""One process or many: the loop sees the same few calls, and losses that need the whole batch can gather it."""
+"""One process or several behind one interface, and gathering for losses that need the whole batch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 
-class Solo:
-    """A single process: what training needs of Lightning Fabric, without it."""
+class SingleProcess:
+    """Training in a single process, without Lightning Fabric."""
 
     world, rank = 1, 0
 
@@ -31,18 +31,18 @@ class Solo:
         return values
 
     def agree(self, module: nn.Module) -> None:
-        """Every process goes on with the first one's buffers."""
+        """Copy the first process's buffers to all others."""
 
     def collect(self, values: Tensor) -> list[Tensor]:
-        """The values of every process, in their order; all of the same shape."""
+        """The values of every process, in order of rank; all of the same shape."""
         return [values]
 
 
-class Shared:
-    """The same through a Lightning Fabric that the user has launched: DDP, mixed precision, other devices.
+class FabricProcesses:
+    """Training through a Lightning Fabric that the user has launched: DDP, mixed precision, other devices.
 
-    DDP looks after dense gradients. Sparse ones of workers' tables it cannot reduce, and the method's buffers, which
-    may hold a row for every task, it would send with every step: both are left out of it and shared here.
+    DDP cannot reduce the sparse gradients of worker tables, and it would send the method's buffers, which may hold a
+    row for every task, with every step: both are excluded from DDP and synchronised here.
     """
 
     def __init__(self, fabric: Any) -> None:
@@ -57,7 +57,7 @@ class Shared:
         buffers = [name for name, _ in model.named_buffers() if name.startswith("method.")]
         if self.world > 1:
             self._sparse = list(sparse.values())
-            # DDP's own switch for it; it reads this attribute of the module.
+            # DDP reads this attribute of the module.
             model._ddp_params_and_buffers_to_ignore = [*sparse, *buffers]  # type: ignore[assignment]
         wrapped = self.fabric.setup(model, *optimizers)
         if self.world > 1:
@@ -67,7 +67,7 @@ class Shared:
         return (wrapped[0], list(wrapped[1:])) if optimizers else (wrapped, [])
 
     def backward(self, loss: Tensor) -> None:
-        """Gradients of the sum over processes: DDP takes their mean, so the loss is scaled up first."""
+        """Gradients of the sum over processes; DDP averages them, so the loss is scaled up first."""
         self.fabric.backward(loss * self.world)
         for weight in self._sparse:
             if weight.grad is not None:
@@ -79,12 +79,12 @@ class Shared:
         return total
 
     def agree(self, module: nn.Module) -> None:
-        """Every process goes on with the first one's buffers."""
+        """Copy the first process's buffers to all others."""
         for buffer in module.buffers() if self.world > 1 else ():
             torch.distributed.broadcast(buffer, 0)
 
     def collect(self, values: Tensor) -> list[Tensor]:
-        """The values of every process, in their order; all of the same shape."""
+        """The values of every process, in order of rank; all of the same shape."""
         if self.world == 1:
             return [values]
         values = values.to(self.device)
@@ -94,13 +94,13 @@ class Shared:
 
 
 def _sparse_mean(gradient: Tensor, world: int) -> Tensor:
-    """Mean over processes of a gradient that has few rows: the rows of all, one after another."""
+    """Mean over processes of a sparse gradient, by concatenation of its rows."""
     gradient = gradient.coalesce()
     rows, values = gather(gradient.indices().T.contiguous()), gather(gradient.values())
     return torch.sparse_coo_tensor(rows.T, values / world, gradient.shape, check_invariants=False).coalesce()
 
 
-def add_up(values: Tensor) -> Tensor:
+def sum_over_processes(values: Tensor) -> Tensor:
     """Sum of values over the processes that share the batch, without gradients."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         values = values.clone()
@@ -111,7 +111,7 @@ def add_up(values: Tensor) -> Tensor:
 def gather(values: Tensor) -> Tensor:
     """Rows of values[B, ...] of all processes that share the batch, with gradients; just `values` in one process.
 
-    A term computed from it is the whole batch's, the same in every process: multiply it by `batch.share`.
+    A term computed from it is that of the whole batch in every process: multiply it by `batch.share`.
     """
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return values
@@ -126,7 +126,7 @@ def gather(values: Tensor) -> Tensor:
 
 
 class _Gather(torch.autograd.Function):
-    """All parts one after another; a part's gradient is the sum of what every process wants of it."""
+    """Concatenation of the parts; the gradient of a part is the sum of its gradients in all processes."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, sizes: list[int]) -> Tensor:
@@ -139,7 +139,7 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        total = gradients[0].clone(memory_format=torch.contiguous_format)  # others may hold the same gradient
+        total = gradients[0].clone(memory_format=torch.contiguous_format)  # the gradient may be shared
         torch.distributed.all_reduce(total)
         rank = torch.distributed.get_rank()
         return total[sum(ctx.sizes[:rank]) :][: ctx.sizes[rank]], None

@@ -1,4 +1,4 @@
-"""Sweep: what a method sees at the start of an epoch: the whole crowd, and the net on every task."""
+"""Sweep: the whole crowd and the net's predictions for all tasks, for the E-step at the start of an epoch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..data.dataset import CrowdData
     from ..method import CrowdMethod, CrowdModel
 
-# Tasks that a net sees at a time, and tasks of a part where features are read from disk.
+# Tasks per call of the net, and tasks per part if features are read from disk.
 ROWS, PART = 1024, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Tasks that follow each other: which `rows` of all tasks they are, what the crowd said of them, and the net."""
+    """Consecutive tasks: their `rows` among all tasks, their labels, and the net's predictions."""
 
     rows: slice
     crowd: Crowd
@@ -37,12 +37,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """`log_proba` is computed when first asked for, in evaluation mode and without gradients; `value` is the same for
-    methods that take numbers, whose crowd is a NumberCrowd.
+    """`log_proba` is computed on first use, in evaluation mode and without gradients; `value` is its name for methods
+    for numbers, whose crowd is a NumberCrowd.
 
-    `parts()` gives the tasks a part at a time, where `log_proba_between(first, last)` says how the net sees some only,
-    and else all at once. `restart()` gives the net the weights it began with and clears the optimizers, for methods
-    that train in rounds from scratch.
+    `parts()` gives the tasks in parts if there is a `log_proba_between(first, last)`, and all at once otherwise.
+    `restart()` resets the net to its initial weights and clears the optimizers, for methods that train in rounds.
     """
 
     epoch: int
@@ -54,13 +53,13 @@ class Sweep:
 
     def parts(self) -> Iterator[Part]:
         """All tasks, in their order."""
-        n, look = self.crowd.n_tasks, self.log_proba_between
-        if look is None:
+        n, log_proba_between = self.crowd.n_tasks, self.log_proba_between
+        if log_proba_between is None:
             yield Part(slice(0, n), self.crowd, lambda: self.log_proba)
             return
         for lo in range(0, n, PART):
             hi = min(lo + PART, n)
-            yield Part(slice(lo, hi), self.crowd.between(lo, hi), partial(look, lo, hi))
+            yield Part(slice(lo, hi), self.crowd.between(lo, hi), partial(log_proba_between, lo, hi))
 
     @cached_property
     def log_proba(self) -> Tensor:
@@ -69,14 +68,14 @@ class Sweep:
 
     @property
     def value(self) -> Tensor:
-        """What the net says of every task: task, part."""
+        """The net's prediction of every task: task, part."""
         return self.log_proba
 
 
 def sweep_answers(
     model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu", first: int = 0, last: int | None = None
 ) -> Tensor:
-    """What the net says of every task of the data (or of some in a row), in evaluation mode: log p(class | x), or
+    """The method's answer for all tasks of the data (or first .. last - 1), in evaluation mode: log p(class | x), or
     numbers."""
     with evaluating(model):
         batches = data.in_order(ROWS, first, last)
@@ -85,13 +84,13 @@ def sweep_answers(
 
 
 def sweep_both(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
-    """log p(class | x) and p(class | x, labels) of every task; the latter is the former without a forecaster."""
+    """log p(class | x) and p(class | x, labels) of every task; without a forecaster, the latter is p(class | x)."""
     method = cast("CrowdMethod", model.method)
     k = method.n_classes
     without_labels, with_labels = [torch.empty(0, k)], [torch.empty(0, k)]
     with evaluating(model):
-        for piece in data.in_order(ROWS):
-            batch = piece.to(device)
+        for cpu_batch in data.in_order(ROWS):
+            batch = cpu_batch.to(device)
             out = model.output(batch.x)
             log_proba = method.classify(out).float()
             posterior = method.forecast(out, batch)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ....core.result import Result, versions
+from ....core.result import Result
 from ....learn.data.crowd import Crowd
 from ....learn.data.dataset import CrowdData
 from ....learn.method import CrowdMethod
@@ -39,12 +39,9 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     skill = worker_skill(crowd.worker.numpy().astype(np.int32), right, crowd.n_workers, weight)
     order = fitted.tasks_.arg_sort().to_numpy()  # a Result's tasks are sorted
     q = posterior.double().numpy()[order]
-    history = fitted.history_
-    # Given matrices are the confusion of the result and no plain parameter value.
-    plain_params = {name: value for name, value in (fitted.params or {}).items() if name != "confusion"}
+    facts = fitted._result_facts(classifier=log_proba.exp().double().numpy()[order])
+    facts["extra"] |= {name: values[order] for name, values in scores.items()}
     return class_result(
-        method=fitted.method,
-        params={**plain_params, "seed": fitted.seed, "epochs": len(history)},
         tasks=fitted.tasks_.gather(order),
         workers=votes.workers,
         classes=votes.classes,
@@ -55,15 +52,7 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
         labels_per_worker=votes.labels_per_worker,
         confusion=(confusion / confusion.sum(2, keepdim=True)).numpy(),
         counts=counts.numpy(),
-        trace=-np.array(history["loss"]),
-        stage=np.arange(len(history)),  # a stochastic loss may rise: every epoch is a stage of its own
-        n_iter=len(history),
-        extra={
-            "classifier": log_proba.exp().double().numpy()[order],
-            "best_epoch": history.best_epoch or len(history),
-            **{name: values[order] for name, values in scores.items()},
-        },
-        versions={**versions(), "torch": torch.__version__},
+        **facts,
     )
 
 

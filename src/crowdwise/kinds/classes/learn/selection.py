@@ -9,28 +9,29 @@ methods, so that scores are comparable between epochs and between methods, inclu
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar, cast
+from typing import Literal, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ....core.errors import ParameterError
-from ....learn.data.crowd import Crowd, Rows
+from ....learn.data.crowd import Crowd
 from ....learn.data.dataset import CrowdData
 from ....learn.method import CrowdModel
 from ....learn.training.sweep import sweep_both
 from .methods.max_mig import mutual_information_gain
 from .tables import expected_confusion
 
-Kind = Literal["likelihood", "information"]
-AnyCrowd = TypeVar("AnyCrowd", bound=Rows)
+CriterionName = Literal["likelihood", "information"]
 
 
 class HeldOutCriterion:
     """Selection criterion for `train`; higher is better. `data` holds the training labels, `held_out` the others."""
 
-    def __init__(self, data: CrowdData, held_out: Crowd, kind: Kind = "likelihood", device: torch.device | str = "cpu"):
+    def __init__(
+        self, data: CrowdData, held_out: Crowd, kind: CriterionName = "likelihood", device: torch.device | str = "cpu"
+    ):
         if kind not in ("likelihood", "information"):
             raise ParameterError(f"criterion must be likelihood or information, got {kind!r}")
         self.data, self.held_out, self.kind, self.device = data, held_out, kind, device
@@ -42,7 +43,7 @@ class HeldOutCriterion:
         return score(log_proba, log_confusion, self.held_out, self.kind)
 
 
-def score(log_proba: Tensor, log_confusion: Tensor, held_out: Crowd, kind: Kind = "likelihood") -> float:
+def score(log_proba: Tensor, log_confusion: Tensor, held_out: Crowd, kind: CriterionName = "likelihood") -> float:
     """Score how well log_proba[task, class] predicts the held-out labels."""
     if kind == "likelihood":
         log_joint = log_proba[held_out.task] + log_confusion[held_out.worker, :, held_out.label]

@@ -19,7 +19,7 @@ from ..annotations import Annotations
 Start = Literal["eye", "tanno", "votes", "dawid_skene"]
 
 
-class ConfusionTable(nn.Module):
+class ConfusionLogits(nn.Module):
     """Trainable confusion matrices of all workers.
 
     `form="softmax"` is a row-wise softmax of free parameters, "softplus" normalises their softplus (Tanno et al.).

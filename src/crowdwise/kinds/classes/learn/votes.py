@@ -7,26 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ....core.errors import DataError
-from ....core.vocabulary import as_series
-from ....learn.data.dataset import FeatureError
+from ....learn.data.dataset import FeatureError, task_names
 from ..annotations import Annotations
 
 
 def annotations_for(y: Any, tasks: Any, n: int) -> tuple[Annotations, pl.Series]:
     """Return the target as annotations, and the names of the rows of the features."""
     if isinstance(y, Annotations):
-        names = y.tasks if tasks is None else as_series(tasks, "task")
-        if tasks is None and len(names) != n:
-            raise DataError(
-                f"there are {n:,} rows of features for {len(names):,} tasks; pass the names of the rows as tasks="
-            )
-    else:
-        names = pl.Series("task", np.arange(n) if tasks is None else tasks)
-        y = _from_matrix(y, names, n)
-    if len(names) != n:
-        raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
-    return y, names
+        return y, task_names(y, tasks, n)
+    names = task_names(None, tasks, n)
+    return _from_matrix(y, names, n), names
 
 
 def _from_matrix(y: Any, names: pl.Series, n: int) -> Annotations:
@@ -38,8 +28,6 @@ def _from_matrix(y: Any, names: pl.Series, n: int) -> Annotations:
     matrix = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if matrix.ndim not in (1, 2) or len(matrix) != n:
         raise FeatureError(f"y has shape {matrix.shape} and X has {n:,} rows; one row per task is required")
-    if len(names) != n:
-        raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
     wide = matrix.ndim == 2
     if matrix.dtype.kind == "f":
         values = matrix[np.isfinite(matrix)]

@@ -11,12 +11,10 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from ....core.errors import DataError
-from ....core.vocabulary import as_series
 from ....core.votes import Votes
-from ....learn.data.crowd import Rows, in_rows
-from ....learn.data.dataset import FeatureError
-from ....learn.method import Method, Output
+from ....learn.data.crowd import AnswerRows, in_rows
+from ....learn.data.dataset import FeatureError, task_names
+from ....learn.method import Output, TrainingMethod
 from ....learn.training.sweep import Sweep
 from ..answers import Numbers, number_votes
 
@@ -27,14 +25,14 @@ FURTHEST = 8.0
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """Units of the answers by part: value = centre + scale · (output of the network)."""
+class AnswerScale:
+    """AnswerScale of the answers by part: value = centre + scale · (output of the network)."""
 
     centre: F8
     scale: F8
 
     @classmethod
-    def of(cls, votes: Votes[Numbers]) -> Units:
+    def of(cls, votes: Votes[Numbers]) -> AnswerScale:
         """Mean and standard deviation of the answers; equal answers have scale 1."""
         value, weight = votes.answers.value, votes.weight
         if not len(value):
@@ -55,7 +53,7 @@ class Units:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberCrowd(Rows):
+class NumberCrowd(AnswerRows):
     """Answers as task, worker, label[row, part] and weight, sorted by task; a task may have no answers."""
 
     n_tasks: int
@@ -72,8 +70,8 @@ class NumberCrowd(Rows):
         return int(self.label.shape[1])
 
     @classmethod
-    def of(cls, votes: Votes[Numbers], tasks: pl.Series | None = None, units: Units | None = None) -> Self:
-        """Convert votes to tensors in `units` (by default unchanged); `tasks` names the rows of the features."""
+    def of(cls, votes: Votes[Numbers], tasks: pl.Series | None = None, units: AnswerScale | None = None) -> Self:
+        """Convert votes to tensors, in standard units if `units` is given; `tasks` names the rows of the features."""
         value = votes.answers.value if units is None else units.to_standard(votes.answers.value)
         order, n_tasks, task, worker, weight, offset = in_rows(votes, tasks)
         labels = torch.from_numpy(np.ascontiguousarray(value[order], dtype=np.float32))
@@ -93,16 +91,10 @@ def numbers_for(y: Any, tasks: Any, n: int) -> tuple[Votes[Numbers], pl.Series]:
             raise FeatureError(
                 f"y holds {y.kind.display_name}; CrowdRegressor learns from numbers, CrowdClassifier from classes"
             )
-        votes, names = y, y.tasks if tasks is None else as_series(tasks, "task")
-        if tasks is None and len(names) != n:
-            raise DataError(
-                f"there are {n:,} rows of features for {len(names):,} tasks; name the task of each row with tasks="
-            )
+        votes, names = y, task_names(y, tasks, n)
     else:
-        names = pl.Series("task", np.arange(n) if tasks is None else tasks)
+        names = task_names(None, tasks, n)
         votes = _from_matrix(y, names, n)
-    if len(names) != n:
-        raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
     if votes.weight is not None:
         votes = votes.take(votes.weight > 0)
     return votes, names
@@ -116,7 +108,7 @@ def _from_matrix(y: Any, names: pl.Series, n: int) -> Votes[Numbers]:
         matrix = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=np.float64)
     except (TypeError, ValueError):
         raise FeatureError("y must be numeric, with one column per worker and nan for missing answers") from None
-    if matrix.ndim not in (1, 2) or len(matrix) != n or len(names) != n:
+    if matrix.ndim not in (1, 2) or len(matrix) != n:
         raise FeatureError(f"y has shape {matrix.shape} and X has {n:,} rows; one row per task is needed")
     if np.isinf(matrix).any() or (matrix.ndim == 1 and np.isnan(matrix).any()):
         raise FeatureError("y contains NaN or infinity; nan is allowed only in a matrix with one column per worker")
@@ -125,7 +117,7 @@ def _from_matrix(y: Any, names: pl.Series, n: int) -> Votes[Numbers]:
     return number_votes(names.gather(task), worker, wide[task, worker], tasks=names, workers=range(wide.shape[1]))
 
 
-def pulled_in(votes: Votes[Numbers]) -> Votes[Numbers]:
+def clamp_outliers(votes: Votes[Numbers]) -> Votes[Numbers]:
     """Clamp answers to FURTHEST typical distances from the median of their task."""
     value = np.array(votes.answers.value)
     for part in range(value.shape[1] if len(value) else 0):
@@ -206,7 +198,7 @@ def _safe(slope: Tensor) -> Tensor:
     return torch.where(slope.abs() > 1e-6, slope, torch.ones_like(slope))
 
 
-def against(line: Pair, mean: Pair) -> Pair:
+def relative_to(line: Pair, mean: Pair) -> Pair:
     """slope, bias[worker, part] relative to the mean worker, so that the mean slope is 1 and the mean bias 0."""
     slope = line[0] / _safe(mean[0])
     return slope, line[1] - slope * mean[1]
@@ -284,7 +276,7 @@ def gap_of(lines: Lines, value: Tensor, crowd: NumberCrowd, steps: int = 50) -> 
 # Base class of the training methods for numbers.
 
 
-class NumberMethod(Method):
+class NumberMethod(TrainingMethod):
     """Base class: a worker's answer is slope_w f(x) + bias_w plus noise.
 
     The scale and offset of f, slopes and biases are identified only by convention. Predictions are therefore those of
@@ -321,7 +313,7 @@ class NumberMethod(Method):
 
     def lines(self) -> Pair:
         """slope, bias[worker, part] relative to the mean worker."""
-        slope, bias = against(self.raw(), self.gauge())
+        slope, bias = relative_to(self.raw(), self.gauge())
         has_answers = self.label_weight > 0
         return torch.where(has_answers, slope, 1.0), torch.where(has_answers, bias, 0.0)
 

@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import torch
 from scipy.stats import norm
-from torch import Tensor, nn
+from torch import Tensor
 
 from ....core.errors import DataError, ParameterError
-from ....core.params import AtLeast, Below, Count, Whole, check_given
-from ....core.registry import resolve
-from ....core.result import Result, versions
-from ....core.vocabulary import lookup, quote
-from ....core.votes import Votes
-from ....learn.data.crowd import Rows
+from ....core.params import check_given
+from ....core.result import Result
+from ....core.vocabulary import quote
+from ....learn.data.crowd import AnswerRows
 from ....learn.data.dataset import CrowdData, FeatureError, as_features, row_names
-from ....learn.estimator import not_fitted
-from ....learn.fitting import Fitting
-from ....learn.method import CrowdModel, Rate
-from ....learn.trained import Store, Stored, put_together
-from ....learn.training.history import Callback, History
+from ....learn.fitting import CrowdEstimator
+from ....learn.method import CrowdModel
 from ....learn.training.hold_out import hold_out
 from ....learn.training.loop import Criterion
 from ....learn.training.sweep import sweep_answers
-from ..answers import PART, Numbers
+from ..answers import PART
 from ..estimate import NumberEstimate, NumberWorkers
 from ..fitting import pack
 from ..maths.intervals import gaussian_interval
 from ..maths.rows import Linear, NumberFit
 from .crowd import (
+    AnswerScale,
     Lines,
     NumberCrowd,
     NumberMethod,
-    Units,
-    against,
+    clamp_outliers,
     gap_of,
     mean_line,
     numbers_for,
-    pulled_in,
+    relative_to,
     settle,
     truth,
 )
@@ -66,7 +60,7 @@ class HeldOutNumbers:
     kind = "explained"
 
     def __init__(self, data: CrowdData, held_out: NumberCrowd, device: torch.device | str = "cpu") -> None:
-        self.data, self.held, self.device = data, held_out, device
+        self.data, self.held_out, self.device = data, held_out, device
         crowd = cast("NumberCrowd", data.crowd)
         zeros = torch.zeros(crowd.n_tasks, crowd.n_outputs)
         self.lines = settle(Lines.start(crowd.n_workers, crowd.n_outputs), zeros, crowd, STEPS)
@@ -77,9 +71,9 @@ class HeldOutNumbers:
             by_slope, by_bias = (weight.double().cpu() for weight in cast("NumberMethod", model.method).trust())
         line = self.lines.slope, self.lines.bias
         mean = mean_line(line, (by_slope, by_bias))
-        slope, bias = against(line, mean)
+        slope, bias = relative_to(line, mean)
         lines = replace(self.lines, slope=slope, bias=bias, gap=self.lines.gap * mean[0] ** 2)
-        return explained(sweep_answers(model, self.data, self.device).cpu(), lines, self.held)
+        return explained(sweep_answers(model, self.data, self.device).cpu(), lines, self.held_out)
 
 
 def explained(value: Tensor, lines: Lines, held_out: NumberCrowd) -> float:
@@ -96,29 +90,16 @@ def explained(value: Tensor, lines: Lines, held_out: NumberCrowd) -> float:
 F8 = npt.NDArray[np.float64]
 
 
-class CrowdRegressor(Fitting):
+@dataclass(eq=False, repr=False)
+class CrowdRegressor(CrowdEstimator):
     """A network trained on the numbers of a crowd.
 
     Args:
         net: "linear", "mlp", "cnn", a Module with one output per part of an answer, or a function (input shape,
             number of outputs) -> Module.
         method: Name of a training method for numbers.
-        params: Parameters of the method.
-        epochs: Maximum number of epochs; by default that of the method.
-        batch_size: Number of tasks per batch; by default that of the method.
-        lr: Learning rate of the network; by default that of the method.
-        worker_lr: Learning rate of the worker parameters.
-        weight_decay: Weight decay of the network.
-        validation: Share of the tasks held out to choose the best epoch; 0 trains on all tasks and keeps the last.
-        patience: Stop after this many epochs without improvement.
-        refit: Train again on all tasks for the chosen number of epochs.
-        device: Device to train on.
-        fabric: A Lightning Fabric object.
-        callbacks: Called after each epoch.
-        folder: Folder for checkpoints.
-        every: Number of optimizer steps between checkpoints.
-        resume: Continue from the last checkpoint in `folder`.
-        seed: Random seed.
+
+    Its other arguments are those of `TrainingOptions`.
 
     >>> import numpy as np
     >>> from crowdwise.kinds.numbers import number_votes
@@ -129,36 +110,8 @@ class CrowdRegressor(Fitting):
     array([3.])
     """
 
-    takes, other = "numbers", "CrowdClassifier"
-
-    def __init__(
-        self,
-        net: Any = "mlp",
-        method: str = "gaussian_net",
-        *,
-        params: Mapping[str, Any] | None = None,
-        epochs: Count | None = None,
-        batch_size: Count | None = None,
-        lr: Rate | None = None,
-        worker_lr: Rate | None = None,
-        weight_decay: Rate | None = None,
-        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
-        patience: Count | None = None,
-        refit: bool = False,
-        device: str | torch.device = "cpu",
-        fabric: Any = None,
-        callbacks: Sequence[Callback] = (),
-        folder: str | Path | None = None,
-        every: Count | None = None,
-        resume: bool = False,
-        seed: Whole = 0,
-    ) -> None:
-        self.net, self.method, self.params = net, method, params
-        self.epochs, self.batch_size = epochs, batch_size
-        self.lr, self.worker_lr, self.weight_decay = lr, worker_lr, weight_decay
-        self.validation, self.patience, self.refit = validation, patience, refit
-        self.device, self.fabric = device, fabric
-        self.callbacks, self.folder, self.every, self.resume, self.seed = callbacks, folder, every, resume, seed
+    takes, what, other = "numbers", "regressor", "CrowdClassifier"
+    method: str = "gaussian_net"
 
     # ---------------------------------------------------------------- fitting
     def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
@@ -181,16 +134,17 @@ class CrowdRegressor(Fitting):
         if isinstance(x, torch.Tensor) and x.dim() == 2:
             self.n_features_in_ = x.shape[1]
         votes, self.tasks_ = numbers_for(y, row_names(x, tasks), n)
-        votes = pulled_in(votes)
-        self.workers_, self.parts_, self.units_ = votes.workers, votes.answers.parts, Units.of(votes)
-        self.gap_: F8 | None = None
+        votes = clamp_outliers(votes)
+        self.workers_ = votes.workers
+        self.parts_: tuple[str, ...] = votes.answers.parts
+        self.units_, self.gap_ = AnswerScale.of(votes), cast("F8 | None", None)
         crowd = NumberCrowd.of(votes, self.tasks_, self.units_)
         self._train(x, crowd)
         value = sweep_answers(self.model_, CrowdData(x, crowd), self._device()).cpu()
-        model = self._lines()
+        model = self._fitted_lines()
         if model is not None and self.gap_ is None:
             self.gap_ = model.gap.numpy()
-        self.result_ = outcome(self, value, crowd, self._lines())
+        self.result_ = outcome(self, value, crowd, self._fitted_lines())
         return self
 
     def _n_outputs(self) -> int:
@@ -199,17 +153,17 @@ class CrowdRegressor(Fitting):
     def _criterion(self, data: CrowdData, held_out: Any) -> Criterion:
         return HeldOutNumbers(data, held_out, self._device())
 
-    def _learn(self, x: Any, crowd: Rows, epochs: int | None, *, final: bool = True) -> int:
+    def _learn(self, x: Any, crowd: AnswerRows, epochs: int | None, *, final: bool = True) -> int:
         """Train; then measure the gap between truth and network on the held-out tasks."""
         best = super()._learn(x, crowd, epochs, final=final)
-        model = self._lines()
+        model = self._fitted_lines()
         if self.validation and epochs is None and model is not None:
             held_out = cast("NumberCrowd", hold_out(crowd, self.validation, self.seed)[1])
             value = sweep_answers(self.model_, CrowdData(x, held_out), self._device()).cpu()
             self.gap_ = gap_of(model, value, held_out).numpy()
         return best
 
-    def _lines(self) -> Lines | None:
+    def _fitted_lines(self) -> Lines | None:
         """Lines of the workers, with the gap on held-out tasks where it was measured."""
         with torch.no_grad():
             lines = cast("NumberMethod", self.model_.method).model()
@@ -222,12 +176,14 @@ class CrowdRegressor(Fitting):
     def predict(self, X: Any) -> F8:
         """Predict the answer of the mean worker for each row; [row, part] where answers have several parts."""
         value = self._value(X).double().numpy()
-        return self._shown(self.units_.from_standard(value))
+        return self._without_single_part(self.units_.from_standard(value))
 
     def predict_std(self, X: Any) -> F8:
         """Standard deviation of the truth of a new task around `predict`; only for methods with a likelihood."""
         value = self._value(X).double().numpy()
-        return self._shown(np.broadcast_to(self.units_.scale * np.sqrt(self._sure()), value.shape).copy())
+        return self._without_single_part(
+            np.broadcast_to(self.units_.scale * np.sqrt(self._measured_gap()), value.shape).copy()
+        )
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[F8, F8]:
         """Lower and upper ends of an interval that contains the truth with probability `level`."""
@@ -250,14 +206,12 @@ class CrowdRegressor(Fitting):
         Returns:
             Estimates and their standard deviations.
         """
-        if unknown_workers not in ("error", "average"):
-            raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
         value = self._value(X)
-        self._sure()
-        lines, crowd = self._known(votes, tasks, len(value), strangers=unknown_workers == "average")
+        self._measured_gap()
+        lines, crowd = self._recoded(votes, tasks, len(value), unknown_workers)
         mean, variance = truth(lines, value, crowd)
         std = self.units_.scale * variance.sqrt().numpy()
-        return self._shown(self.units_.from_standard(mean.numpy())), self._shown(std)
+        return self._without_single_part(self.units_.from_standard(mean.numpy())), self._without_single_part(std)
 
     def score(self, X: Any, y: Any) -> float:
         """R² (1 - squared error / variance) against the truth y of each row, averaged over parts."""
@@ -275,9 +229,7 @@ class CrowdRegressor(Fitting):
         Relative to the mean worker: slopes have mean one and biases mean zero. `bias` holds at the mean of the answers
         and has their units, like `spread`.
         """
-        if not hasattr(self, "result_"):
-            raise not_fitted("CrowdRegressor")
-        return self.result_.worker_table()
+        return super().worker_table()
 
     def column(self, name: str) -> list[str]:
         """Names of the columns of a quantity, one per part of an answer."""
@@ -285,58 +237,53 @@ class CrowdRegressor(Fitting):
 
     def _value(self, X: Any) -> torch.Tensor:
         """Answers of the mean worker to each row, in standard units."""
-        if not hasattr(self, "model_"):
-            raise not_fitted("CrowdRegressor")
+        self._refuse_unfitted()
         x = as_features(X)
         data = CrowdData(x, NumberCrowd.shape(len(self.workers_), len(self.parts_), len(x)))  # type: ignore[arg-type]
-        shape = tuple(data.take(torch.arange(min(len(data), 1))).shape[1:])
-        if shape != self.input_shape_:
-            raise FeatureError(
-                f"X has {shape[0]} features, but CrowdRegressor is expecting {self.input_shape_[0]} features as input"
-                if len(shape) == len(self.input_shape_) == 1
-                else f"the features of a task have shape {shape}; the network was trained on {self.input_shape_}"
-            )
+        self._refuse_other_shape(tuple(data.take(torch.arange(min(len(data), 1))).shape[1:]))
         return sweep_answers(self.model_, data, self._device()).cpu()
 
-    def _sure(self) -> F8:
+    def _measured_gap(self) -> F8:
         if self.gap_ is None:
             raise ParameterError(f"{self.method} has no uncertainty estimates; gaussian_net does")
         return self.gap_
 
-    def _shown(self, value: F8) -> F8:
+    def _without_single_part(self, value: F8) -> F8:
         return value[:, 0] if self.parts_ == ("",) else value
 
-    def _known(self, votes: Any, tasks: Any, n: int, *, strangers: bool) -> tuple[Lines, NumberCrowd]:
-        """Recode new votes to the workers of the training, followed by one placeholder for unknown workers."""
+    def _recoded(self, votes: Any, tasks: Any, n: int, unknown_workers: str) -> tuple[Lines, NumberCrowd]:
+        """Lines and answers of new votes; unknown workers share one row of the lines, the mean worker's, at the end."""
         new_votes, names = numbers_for(votes, tasks, n)
         if new_votes.answers.parts != self.parts_:
             raise DataError(
                 f"the votes have {quote(new_votes.answers.names)}; the training votes {quote(self.column(PART[:-1]))}"
             )
-        old, new = self.workers_, new_votes.workers
-        at, is_known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
-        if not is_known.all() and not strangers:
-            raise DataError(
-                f"worker {quote(new.filter(pl.Series(~is_known)))} was not seen in training; unknown_workers='average' "
-                "(--unknown-workers average) treats such workers as the mean worker"
-            )
-        lines = cast("Lines", self._lines())
+        code = self._worker_codes(new_votes.workers, unknown_workers)
+        lines = cast("Lines", self._fitted_lines())
         mean = {"slope": torch.ones_like(lines.noise), "bias": 0 * lines.noise, "variance": lines.noise}
         more = {name: torch.cat([getattr(lines, name), row[None]]) for name, row in mean.items()}
         crowd = NumberCrowd.of(new_votes, names, self.units_)
-        place = torch.from_numpy(np.where(is_known, at, len(old)).astype(np.int64))
-        return replace(lines, **more), replace(crowd, worker=place[crowd.worker], n_workers=len(old) + 1)
+        return replace(lines, **more), replace(crowd, worker=code[crowd.worker], n_workers=len(self.workers_) + 1)
 
     # ---------------------------------------------------------------- saving
-    def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Save weights, names and tables to a folder, without pickle."""
-        resolve("crowdwise.kinds.numbers.learn.regressor:save")(self, Path(folder), force=force)
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "centre": self.units_.centre.tolist(),
+            "scale": self.units_.scale.tolist(),
+            "gap": None if self.gap_ is None else self.gap_.tolist(),
+        }
 
-    @classmethod
-    def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdRegressor:
-        """Load a saved estimator. `net` is needed where it was a custom Module."""
-        loaded: CrowdRegressor = resolve("crowdwise.kinds.numbers.learn.regressor:load")(Path(folder), net)
-        return loaded
+    def _restore(self, facts: Mapping[str, Any]) -> AnswerRows:
+        estimate = self.result_.estimate
+        if not isinstance(estimate, NumberEstimate):
+            raise ValueError(f"its result holds {self.result_.kind.display_name}")
+        self.parts_ = tuple(estimate.parts.to_list())
+        n = len(self.parts_)
+        self.units_ = AnswerScale(_finite(facts["centre"], n), _finite(facts["scale"], n))
+        if not (self.units_.scale > 0).all():
+            raise ValueError("a scale is not positive")
+        self.gap_ = None if facts["gap"] is None else _finite(facts["gap"], n)
+        return NumberCrowd.shape(len(self.workers_), n, len(self.tasks_))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
@@ -347,12 +294,6 @@ class CrowdRegressor(Fitting):
             regressor_tags=RegressorTags(),
             input_tags=InputTags(three_d_array=True),
         )
-
-    tasks_: pl.Series
-    workers_: pl.Series
-    parts_: tuple[str, ...]
-    units_: Units
-    result_: Result
 
 
 # ----------------------------------------------------------------
@@ -366,25 +307,17 @@ def outcome(fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Li
     predictions [task, part] of the network alone.
     """
     order = fitted.tasks_.arg_sort().to_numpy()  # the tasks of a Result are sorted
-    history, parts = fitted.history_, pl.Series("value", list(fitted.parts_))
+    parts = pl.Series("value", list(fitted.parts_))
+    facts = fitted._result_facts(net=fitted.units_.from_standard(value.double().numpy())[order])
+    facts["extra"] |= pack(_fits(fitted, value, crowd, lines))
     return Result(
-        method=fitted.method,
-        params={**(fitted.params or {}), "seed": fitted.seed, "epochs": len(history)},
         tasks=fitted.tasks_.gather(order),
         workers=fitted.workers_,
         estimate=_estimate(fitted, value, crowd, lines, order, parts),
-        worker_summary=_picture(fitted, value, crowd, lines, parts),
+        worker_summary=_worker_summary(fitted, value, crowd, lines, parts),
         labels_per_task=(crowd.offset[1:] - crowd.offset[:-1]).numpy()[order],
         labels_per_worker=np.bincount(crowd.worker.numpy(), minlength=crowd.n_workers),
-        trace=-np.array(history["loss"]),
-        stage=np.arange(len(history)),  # a stochastic loss may increase: every epoch is its own stage
-        n_iter=len(history),
-        extra={
-            "net": fitted.units_.from_standard(value.double().numpy())[order],
-            "best_epoch": history.best_epoch or len(history),
-            **pack(_fits(fitted, value, crowd, lines)),
-        },
-        versions={**versions(), "torch": torch.__version__},
+        **facts,
     )
 
 
@@ -449,7 +382,7 @@ def _estimate(
     return NumberEstimate(mean, variance, low, high, parts)
 
 
-def _picture(
+def _worker_summary(
     fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None, parts: pl.Series
 ) -> NumberWorkers:
     """Bias at the mean of the answers, and spread around the worker's line through the truth or the network."""
@@ -476,52 +409,7 @@ def around(value: Tensor, crowd: NumberCrowd, slope: Tensor, bias: Tensor, pseud
     return (square + pseudo * square.sum(0) / count.sum(0).clamp_min(1e-12)) / (count + pseudo)
 
 
-# ----------------------------------------------------------------
-# Saved regressors: model.safetensors, regressor.json, and the run folder of the Result.
-
-STORE = Store(
-    "regressor",
-    1,
-    ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "validation", "patience", "refit", "seed"),
-)
-FILES = STORE.files
-
-
-def save(fitted: CrowdRegressor, folder: Path, *, force: bool = False, votes: Votes[Numbers] | None = None) -> None:
-    """Save a fitted regressor as a run, with its votes where they are given. `force` overwrites."""
-    facts: dict[str, Any] = {"params": dict(fitted.params or {})}
-    if hasattr(fitted, "units_"):
-        facts |= {"centre": fitted.units_.centre.tolist(), "scale": fitted.units_.scale.tolist()}
-        facts["gap"] = None if fitted.gap_ is None else fitted.gap_.tolist()
-    STORE.save(fitted, folder, facts, votes, force=force)
-
-
-def load(folder: Path, net: nn.Module | None = None) -> CrowdRegressor:
-    """Load a regressor written by `save`."""
-    return STORE.load(folder, net, lambda stored: _assemble(stored, folder, net))
-
-
-def _assemble(stored: Stored, folder: Path, net: nn.Module | None) -> CrowdRegressor:
-    facts, result = stored.facts, stored.result
-    fitted = CrowdRegressor(net if net is not None else facts["net"], params=facts["params"],
-                            **{name: facts[name] for name in STORE.plain})  # fmt: skip
-    fitted._method_class()  # refuse an unknown name first
-    if not isinstance(result.estimate, NumberEstimate):
-        raise ValueError(f"its result holds {result.kind.display_name}")
-    fitted.result_, fitted.tasks_, fitted.workers_ = result, stored.rows, result.workers
-    fitted.parts_ = tuple(result.estimate.parts.to_list())
-    fitted.units_ = Units(*(_numbers(facts[name], len(fitted.parts_)) for name in ("centre", "scale")))
-    if not (fitted.units_.scale > 0).all():
-        raise ValueError("a scale is not positive")
-    fitted.gap_ = None if facts["gap"] is None else _numbers(facts["gap"], len(fitted.parts_))
-    fitted.input_shape_ = tuple(facts["input_shape"])
-    fitted.history_ = History.of(facts["history"])
-    crowd = NumberCrowd.shape(len(fitted.workers_), len(fitted.parts_), len(stored.rows))
-    put_together(fitted, crowd, net, stored.state, folder)
-    return fitted
-
-
-def _numbers(values: Any, n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _finite(values: Any, n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     numbers = np.array([float(value) for value in values])
     if numbers.shape != (n,) or not np.isfinite(numbers).all():
         raise ValueError(f"{n} finite numbers are needed, one per part; got {len(numbers)}")

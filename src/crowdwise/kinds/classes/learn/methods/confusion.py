@@ -29,10 +29,24 @@ from .....learn.data.crowd import Crowd
 from .....learn.method import CrowdMethod, Defaults, Output
 from .....learn.nets.heads import WorkerHeads
 from .....learn.tables import WorkerTable
-from ..tables import ConfusionTable, Start, starting_logits, vote_targets
+from ..tables import ConfusionLogits, Start, starting_logits, vote_targets
 
 
-class CCEM(CrowdMethod):
+class TableMethod(CrowdMethod):
+    """Base class of methods whose confusion matrices are trained by gradient descent."""
+
+    table: ConfusionLogits
+
+    def cross_entropy(self, out: Output, batch: CrowdBatch) -> Tensor:
+        """Mean of -log p(label | x) over the labels of the batch."""
+        return -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch))
+
+    def confusion(self) -> Tensor:
+        """Every worker's confusion matrix."""
+        return self.table.log_all().exp()
+
+
+class CCEM(TableMethod):
     """Coupled cross-entropy minimisation, without a regulariser.
 
     `start` and `scale` set the initial confusion matrices (see `starting_logits`).
@@ -51,15 +65,11 @@ class CCEM(CrowdMethod):
         sparse: bool | None = None,
     ) -> None:
         super().__init__(crowd)
-        self.table = ConfusionTable(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=sparse)
+        self.table = ConfusionLogits(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=sparse)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels."""
-        return {"cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch))}
-
-    def confusion(self) -> Tensor:
-        """Every worker's confusion matrix."""
-        return self.table.log_all().exp()
+        return {"cross_entropy": self.cross_entropy(out, batch)}
 
 
 class CoNAL(CrowdMethod):
@@ -324,9 +334,8 @@ class KnownConfusion(CrowdMethod):
     def __init__(self, crowd: Crowd, *, confusion: Annotated[Any, Note("a result or matrices")] | None = None) -> None:
         super().__init__(crowd)
         self.register_buffer("matrices", _matrices(confusion, crowd))
-        self.label_weight = torch.ones_like(
-            self.label_weight
-        )  # every worker is known, with labels in training or without
+        # Every worker has a matrix, with labels in training or without.
+        self.label_weight = torch.ones_like(self.label_weight)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels."""
@@ -389,7 +398,7 @@ def _matrices(confusion: Any, crowd: Crowd) -> Tensor:
     return matrices.float().clone()
 
 
-class SingleConfusion(CrowdMethod):
+class SingleConfusion(TableMethod):
     """Single confusion: one confusion matrix for the whole crowd, between the classifier and the labels.
 
         p(y = l | x) = sum_k f_k(x) confusion[k, l],   minimise  cross-entropy + strength · tr(confusion)
@@ -400,7 +409,7 @@ class SingleConfusion(CrowdMethod):
 
     `targets="each"` explains every label, "hard" only the majority vote; `strength=0` drops the trace.
 
-    `start`, `scale` and `form` set the initial matrix and its parametrisation (see `ConfusionTable`).
+    `start`, `scale` and `form` set the initial matrix and its parametrisation (see `ConfusionLogits`).
     """
 
     name = "single_confusion"
@@ -419,7 +428,7 @@ class SingleConfusion(CrowdMethod):
         super().__init__(crowd)
         self.strength, self.targets = strength, targets
         pooled = replace(crowd, n_workers=1, worker=torch.zeros_like(crowd.worker))  # the crowd as one worker
-        self.table = ConfusionTable(starting_logits(pooled, start, scale=scale, form=form), form=form, sparse=False)
+        self.table = ConfusionLogits(starting_logits(pooled, start, scale=scale, form=form), form=form, sparse=False)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels or the majority vote, and the trace."""
@@ -433,10 +442,10 @@ class SingleConfusion(CrowdMethod):
 
     def confusion(self) -> Tensor:
         """The common matrix, repeated for every worker."""
-        return self.table.log_all().exp().expand(self.n_workers, -1, -1)
+        return super().confusion().expand(self.n_workers, -1, -1)
 
 
-class Trace(CrowdMethod):
+class Trace(TableMethod):
     """Trace: coupled cross-entropy with a penalty on the traces of the confusion matrices.
 
         minimise mean_i sum_w -log sum_k f_k(x_i) confusion[w, k, y_iw] + strength · mean_w tr(confusion[w]) (eq. 4)
@@ -471,23 +480,19 @@ class Trace(CrowdMethod):
         self.strength, self.over = strength, over
         self.labels_per_task = float(crowd.weight.sum()) / max(int(crowd.labelled.sum()), 1) or 1.0
         # Every worker's trace is in every step's loss, so gradients are dense.
-        self.table = ConfusionTable(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=False)
+        self.table = ConfusionLogits(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=False)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels and the traces (eq. 4)."""
         traces = torch.diagonal(self.table.log_of(self.labelled_workers()), dim1=1, dim2=2).exp().sum(1)
         total = traces.mean() if self.over == "mean" and len(traces) else traces.sum()
         return {
-            "cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch)),
+            "cross_entropy": self.cross_entropy(out, batch),
             "trace": self.strength * total / self.labels_per_task * batch.share,
         }
 
-    def confusion(self) -> Tensor:
-        """Every worker's confusion matrix."""
-        return self.table.log_all().exp()
 
-
-class LogTrace(CrowdMethod):
+class LogTrace(TableMethod):
     """Log-trace: the trace as a prior; rows are Dirichlet, 1 - strength on the diagonal and 1 elsewhere.
 
         maximise  sum_labels E_f[log confusion[w, k, y]]  -  strength · sum_w tr(log confusion[w])         (eq. 35)
@@ -513,7 +518,7 @@ class LogTrace(CrowdMethod):
         super().__init__(crowd)
         self.strength, self.likelihood = strength, likelihood
         self.labels = max(float(crowd.weight.sum()), 1.0)
-        self.table = ConfusionTable(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=False)
+        self.table = ConfusionLogits(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=False)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Negative terms of eq. 35, per label."""
@@ -530,10 +535,6 @@ class LogTrace(CrowdMethod):
             "cross_entropy": -batch.mean_over_labels(log_likelihood),
             "log_trace": self.strength * log_traces / self.labels * batch.share,
         }
-
-    def confusion(self) -> Tensor:
-        """Every worker's confusion matrix."""
-        return self.table.log_all().exp()
 
 
 BLOCK = 1 << 20  # numbers of the normaliser of A in memory at a time

@@ -24,7 +24,7 @@ from .....learn.data.crowd import Crowd
 from .....learn.em import EMMethod
 from .....learn.method import CrowdMethod, Defaults, Output
 from .....learn.simplex import clip_simplex, diagonal_matrix, log_mean, rows_to_one
-from .....learn.training.processes import add_up, gather
+from .....learn.training.processes import gather, sum_over_processes
 from .....learn.training.sweep import Part, Sweep
 from ...maths.messages import Nodes, VoteEdges, propagate
 from ...methods.bayes import BeliefPropagation, Damping, Prior, PriorCount
@@ -136,7 +136,7 @@ class BayesDGC(CrowdMethod):
         q = torch.softmax(self._score, dim=1)
         rho = float(self.steps + 1 + self.tau) ** -self.kappa
         self._score = None
-        mass, n = add_up(q.sum(0)), add_up(torch.tensor(float(len(q)), device=q.device))
+        mass, n = sum_over_processes(q.sum(0)), sum_over_processes(torch.tensor(float(len(q)), device=q.device))
         self.class_belief.lerp_(self.prior_class + self.n_labelled / n * mass, rho)
         posterior, worker, label, weight = map(gather, (q[batch.row], batch.worker, batch.label, batch.weight))
         workers, worker_index = torch.unique(worker, return_inverse=True)

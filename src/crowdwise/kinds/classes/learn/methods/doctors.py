@@ -18,7 +18,7 @@ from .....learn.data.batch import CrowdBatch
 from .....learn.data.crowd import Crowd
 from .....learn.method import CrowdMethod, Defaults, Output
 from .....learn.nets.heads import WorkerHeads
-from .....learn.training.processes import add_up
+from .....learn.training.processes import sum_over_processes
 
 # Most numbers (tasks × workers × classes) in memory when all heads are evaluated.
 CHUNK = 2_000_000
@@ -131,16 +131,17 @@ class WeightedDoctorNet(DoctorNet):
         out, self._out = self._out, None
         share = self.shares()
         heads = share.nonzero().squeeze(1)
-        tasks = int(add_up(torch.tensor(float(len(batch)), device=share.device)))
+        tasks = int(sum_over_processes(torch.tensor(float(len(batch)), device=share.device)))
         interval = -(-tasks * len(heads) * self.n_classes // CHUNK)
         self.turn += 1
         if interval > 1 and int(self.turn) % interval:
             return
         task_rows = self._task_rows(len(batch), interval)
         numerator, denominator = (
-            add_up(part) for part in self._weight_gradients(out, batch.wide(), heads, share[heads], task_rows)
+            sum_over_processes(part)
+            for part in self._weight_gradients(out, batch.wide(), heads, share[heads], task_rows)
         )
-        n = add_up(denominator.new_tensor(float(len(task_rows)))).clamp_min(1)
+        n = sum_over_processes(denominator.new_tensor(float(len(task_rows)))).clamp_min(1)
         # Use the mean of the denominator over steps, because a ratio of two noisy sums would be biased.
         scale = self.usual[heads]
         scale = torch.where(scale > 0, scale.lerp(denominator / n, self.rate), denominator / n)

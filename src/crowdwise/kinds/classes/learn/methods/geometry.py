@@ -13,12 +13,13 @@ from .....core.params import NonNegative, Positive, PositiveShare
 from .....learn.data.batch import CrowdBatch
 from .....learn.data.crowd import Crowd
 from .....learn.data.dataset import CrowdData
-from .....learn.method import CrowdMethod, CrowdModel, Defaults, Output
+from .....learn.method import CrowdModel, Defaults, Output
 from .....learn.optimizers import make_optimizers
 from .....learn.tables import WorkerTable
 from .....learn.training.loop import train
 from .....learn.training.processes import gather
-from ..tables import ConfusionTable, Start, starting_logits
+from ..tables import ConfusionLogits, Start, starting_logits
+from .confusion import TableMethod
 
 # Relative size of the ridge on the Gram matrix. Without it, fewer rows than classes or an unused class make the
 # determinant zero; published code then drops the term silently.
@@ -39,7 +40,7 @@ def log_volume(rows: Tensor) -> Tensor:
     return volume.to(rows.dtype)
 
 
-class GeoCrowdNetF(CrowdMethod):
+class GeoCrowdNetF(TableMethod):
     """GeoCrowdNet (F): coupled cross-entropy with outputs of the classifier that are spread out over the classes.
 
         minimise  mean of -log p(label)  -  strength · log det(F Fᵀ),   F = [f(x_1) ... f(x_B)], classes × tasks
@@ -68,18 +69,14 @@ class GeoCrowdNetF(CrowdMethod):
     ) -> None:
         super().__init__(crowd)
         self.strength = strength
-        self.table = ConfusionTable(starting_logits(crowd, start, scale=scale), sparse=sparse)
+        self.table = ConfusionLogits(starting_logits(crowd, start, scale=scale), sparse=sparse)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels, minus the outputs' volume over the whole batch."""
         return {
-            "cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch)),
+            "cross_entropy": self.cross_entropy(out, batch),
             "volume": -self.strength * output_volume(out, batch) * batch.share,
         }
-
-    def confusion(self) -> Tensor:
-        """Every worker's confusion matrix."""
-        return self.table.log_all().exp()
 
 
 def output_volume(out: Output, batch: CrowdBatch) -> Tensor:
@@ -91,7 +88,7 @@ def output_volume(out: Output, batch: CrowdBatch) -> Tensor:
 EPS = 1e-10
 
 
-class COINNet(CrowdMethod):
+class COINNet(TableMethod):
     """COINNet: confusion matrices with a sparse correction of every label for instance-dependent outliers.
 
         p(y_iw | x_i) = confusion[w]ᵀ f(x_i) + e_iw,   sum_l e_iw[l] = 0
@@ -127,10 +124,8 @@ class COINNet(CrowdMethod):
         super().__init__(crowd)
         self.strength, self.volume, self.power, self.zeta = strength, volume, power, zeta
         self.n_tasks = crowd.n_tasks
-        self.table = ConfusionTable(starting_logits(crowd, start, scale=scale), sparse=sparse)
-        self.errors = WorkerTable(
-            torch.zeros(len(crowd), crowd.n_classes), sparse=sparse
-        )  # a row a label, not a worker
+        self.table = ConfusionLogits(starting_logits(crowd, start, scale=scale), sparse=sparse)
+        self.errors = WorkerTable(torch.zeros(len(crowd), crowd.n_classes), sparse=sparse)  # one row per label
         self.register_buffer("task", crowd.task.clone())
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
@@ -147,10 +142,6 @@ class COINNet(CrowdMethod):
             "outliers": self.strength * batch.mean_over_tasks((size + self.zeta) ** (self.power / 2)),
             "volume": -self.volume * output_volume(out, batch) * batch.share,
         }
-
-    def confusion(self) -> Tensor:
-        """Confusion matrices of all workers for tasks that are not outliers."""
-        return self.table.log_all().exp()
 
     def task_scores(self) -> dict[str, Tensor]:
         """Return `outlier`, sum_w |e_iw|² of every training task: large if no confusion matrix explains the labels."""
@@ -186,7 +177,7 @@ def _centred(error: Tensor) -> Tensor:
     return error - error.mean(1, keepdim=True)
 
 
-class GeoCrowdNetW(CrowdMethod):
+class GeoCrowdNetW(TableMethod):
     """GeoCrowdNet (W): coupled cross-entropy with confusion matrices that are jointly far from singular.
 
         minimise  mean of -log p(label)  -  strength · log det(sum_w confusion[w] confusion[w]ᵀ)
@@ -206,17 +197,13 @@ class GeoCrowdNetW(CrowdMethod):
         super().__init__(crowd)
         self.strength = strength
         # Every worker's matrix is in every step's loss, so gradients are dense.
-        self.table = ConfusionTable(starting_logits(crowd, start, scale=scale), sparse=False)
+        self.table = ConfusionLogits(starting_logits(crowd, start, scale=scale), sparse=False)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels minus the volume of the confusion matrices."""
         confusion = self.table.log_of(self.labelled_workers()).exp()
         stacked = confusion.transpose(1, 2).reshape(-1, self.n_classes)  # worker·observed, true: the paper's W
         return {
-            "cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch)),
+            "cross_entropy": self.cross_entropy(out, batch),
             "volume": -self.strength * log_volume(stacked) * batch.share,
         }
-
-    def confusion(self) -> Tensor:
-        """Every worker's confusion matrix."""
-        return self.table.log_all().exp()
