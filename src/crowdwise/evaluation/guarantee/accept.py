@@ -154,8 +154,9 @@ def accept(
         is_accepted &= ~verdicts.changed
     title = None if per is None else per if isinstance(per, str) else "group"
     certificate = Certificate(
-        promise=guarantee_sentence(terms, title), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
-        per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()), n_gold=len(used_gold), parts=parts,
+        promise=guarantee_sentence(terms, title), error=terms.error, risk=terms.risk, of=terms.of,
+        guarantee=terms.guarantee, per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()),
+        n_gold=len(used_gold), parts=parts,
         sampling=design,
         looks=terms.looks, look=terms.look, method=verdicts.name, judges=verdicts.judges, gold_hash=given_hash,
         task_hash=fingerprint(verdicts.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
