@@ -89,7 +89,7 @@ class Adaptive(PartitionedAggregator):
     crowd fits the model well and its workers err alike, which no test without truth shows.
 
     Args:
-        seed: Seed of the methods that are averaged.
+        seed: Seed for ties and for the methods that are averaged.
         copies: Whether to look for groups of workers who repeat each other's labels; each group counts as one vote.
 
     >>> from crowdwise import Annotations
