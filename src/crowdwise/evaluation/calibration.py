@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ..core import method_registry as registry
+from ..core.arrays import F8, I8, Mask
 from ..core.errors import CrowdwiseWarning, ParameterError
 from ..core.estimate import Estimate
 from ..core.result import Result
@@ -44,10 +44,6 @@ KEY = "gold_check"
 # confidence is written into the estimate. The method is fitted once more without gold, and the calibration learned on
 # that fit is applied to the fit with gold, as in `calibrated` for classes. Decisions of one task are not independent:
 # each counts for less than one.
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

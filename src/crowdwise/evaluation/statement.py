@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, Mask
 from ..core.kind import KindHooks
 from ..core.result import Result
 from ..stats.gold_calibration import GoldCalibration, shippable
@@ -26,8 +26,6 @@ from .guarantee import sequential
 if TYPE_CHECKING:
     from ..out_of_core.shipping import Choice
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 ERROR = 0.05
 # Checked tasks from which on a guarantee is tried, and the probability with which it may fail.

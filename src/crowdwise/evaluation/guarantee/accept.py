@@ -7,9 +7,9 @@ from datetime import date
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, Mask
 from ...core.errors import DataError, ParameterError
 from ...core.result import versions
 from ...core.votes import Votes
@@ -20,10 +20,6 @@ from .order import Surest, ordered, split_fit
 from .sampling import random_sample
 from .sequential import no_error_seen
 from .verdicts import Verdicts, as_verdicts, fitted
-
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

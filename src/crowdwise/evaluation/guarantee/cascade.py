@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.errors import DataError, ParameterError
 from ...stats.platt import fit_platt
 from . import sequential
@@ -18,8 +18,6 @@ from .gold import GoldSample, hashed, place
 from .sampling import random_sample
 from .verdicts import Verdicts, as_verdicts
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 # Share of the gold that calibrates the two confidences.
 FIT = 0.25
 LEAST = 15

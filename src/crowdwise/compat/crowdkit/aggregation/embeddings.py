@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ....core.arrays import F8
 from ....kinds.texts.answers import runs_of
 from ....kinds.texts.kernels import squared_distances, weighted_means
 from ....kinds.texts.maths import gleu, pairs_within
 from .base import InputError, select_columns
 
-F8 = npt.NDArray[np.float64]
 # Lower bound of distances, so that a worker who is always at the mean has a finite weight.
 LEAST = 1e-5
 COLUMNS = ("task", "worker", "output", "embedding")
