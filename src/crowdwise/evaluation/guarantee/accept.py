@@ -172,11 +172,6 @@ def blind_notes(verdicts: Verdicts, is_accepted: Mask) -> list[str]:
     return [*notes, f"{n:,} tasks whose label changed with the gold need human review"] if n else notes
 
 
-def wrong_of(gold: GoldSample, verdicts: Verdicts) -> Mask:
-    """Mask of the gold tasks with a wrong verdict."""
-    return np.asarray(gold.label != verdicts.label[gold.task])
-
-
 def _parts(
     per: Any, gold: GoldSample, verdicts: Verdicts, is_open: Mask, terms: GuaranteeTerms
 ) -> tuple[list[GroupTest], Mask]:
@@ -186,7 +181,7 @@ def _parts(
     risk = terms.risk / terms.looks / max(len(used_groups), 1)
     is_accepted = np.zeros(len(verdicts), dtype=bool)
     parts = []
-    wrong = wrong_of(gold, verdicts)
+    wrong = np.asarray(gold.label != verdicts.label[gold.task])
     for code in used_groups:
         inside = is_open & (group == code)
         rows = inside[gold.task]

@@ -133,16 +133,13 @@ def save_check(result: Result, path: str | Path, n: int, *, seed: int = 0) -> pl
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(to_csv(table), encoding="utf-8")
         if "task" in table.columns:
-            record = Draw(table["task"].to_list(), seed, result.n_tasks, fingerprint_of_tasks(result))
-            record.save(record_of(path))
+            # The tasks of a partitioned result need not be in memory.
+            in_parts = isinstance(result, PartitionedResult)
+            task_hash = result.fingerprint() if in_parts else fingerprint(result.tasks)
+            Draw(table["task"].to_list(), seed, result.n_tasks, task_hash).save(record_of(path))
     except OSError as error:
         raise unwritable(path, error) from error
     return table
-
-
-def fingerprint_of_tasks(result: Result) -> str:
-    """Return a hash of the task names of a result, which need not be in memory."""
-    return result.fingerprint() if isinstance(result, PartitionedResult) else fingerprint(result.tasks)
 
 
 def record_of(path: Path) -> Path:
