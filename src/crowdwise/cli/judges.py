@@ -95,10 +95,15 @@ def judges(
         study = study_judges(annotations, gold_labels, **tables, seed=seed)
     if output is not None:
         write_tables(output, study_output.files(study), force=force)
-    if json:
-        print_json(study_output.to_dict(study))
+    _print(study_output.to_dict(study) if json else study_output.blocks(study), output)
+
+
+def _print(result: Any, output: Path | None) -> None:
+    """Print a study: plain values as JSON, or tables and sentences."""
+    if isinstance(result, dict):
+        print_json(result)
         return
-    print_blocks(study_output.blocks(study))
+    print_blocks(result)
     if output is not None:
         info(f"written to {output}")
 
@@ -110,12 +115,7 @@ def _subjective(annotations: Any, groups: str | None, seed: int, output: Path | 
     scores = soft(annotations, groups, seed)
     if output is not None:
         write_tables(output, scores.files(), force=force)
-    if json:
-        print_json(scores.to_dict())
-        return
-    print_blocks(scores.blocks())
-    if output is not None:
-        info(f"written to {output}")
+    _print(scores.to_dict() if json else scores.blocks(), output)
 
 
 def _read(path: Path | None) -> Any:

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core import method_registry as registry
+from ..core.arrays import F8
 from ..core.errors import CrowdwiseError
 from ..core.votes import Votes
 from .guarantee.sequential import lowest_percentile, percentile_scale
-
-F8 = npt.NDArray[np.float64]
 
 # Methods that average others, and the model whose confidence is used beside theirs unless they name another one.
 AVERAGES, MODEL = ("adaptive", "committee"), "hierarchical"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ..core import method_registry as registry
+from ..core.arrays import F8, I8, Mask
 from ..core.errors import CrowdwiseWarning, ParameterError
 from ..core.estimate import Estimate
 from ..core.result import Result
@@ -26,7 +26,7 @@ from ..stats.gold_calibration import (
     shippable,
 )
 from ..stats.sampled import sample_tests
-from .statement import ERROR, ESTIMATE, UNKNOWN, Trust, stored_calibration, surest
+from .statement import ERROR, ESTIMATE, UNKNOWN, Trust, most_confident, stored_calibration
 
 if TYPE_CHECKING:
     from ..core.method import Method
@@ -44,10 +44,6 @@ KEY = "gold_check"
 # confidence is written into the estimate. The method is fitted once more without gold, and the calibration learned on
 # that fit is applied to the fit with gold, as in `calibrated` for classes. Decisions of one task are not independent:
 # each counts for less than one.
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -325,5 +321,5 @@ def trust(result: Result, error: float = ERROR) -> Trust:
     count = shippable(
         decision_confidence[open_], checked_confidence, right, calibration, error, float(check["weight"]), realised=True
     )
-    ships = is_gold | surest(decision_confidence, open_, count)
+    ships = is_gold | most_confident(decision_confidence, open_, count)
     return Trust(result.n_tasks, int(check["n"]), result.expected_accuracy, ships, ESTIMATE, error, "", *words)

@@ -10,12 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import F8, I8
 from ..stats.bootstrap import central, times_drawn
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 LEVEL = 0.95
 # Shares of tasks have Jeffreys intervals: the bootstrap interval of 20 right labels out of 20 has no width.

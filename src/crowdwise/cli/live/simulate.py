@@ -59,7 +59,7 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Compare how many labels each policy needs for a project, relative to fixed overlap, with simulated workers."""
-    true_labels = None if truth is None else _truth(truth)
+    true_labels = None if truth is None else dict(read_columns(truth, ("task", "label")).iter_rows())
     crowd_options = {"crowd": crowd, "workers": workers, "truth": true_labels, "seed": seed}
     if "://" in where:
         if policy or tasks:
@@ -155,8 +155,3 @@ def _running(
         print_json({"answers": n, "why": why, "right": right})
     else:
         info(f"{n:,} answers of {len(clients)} simulated workers; {right:.1%} of the labels are right; {clean(why)}")
-
-
-def _truth(path: Path) -> dict[str, str]:
-    frame = read_columns(path, ("task", "label"))
-    return dict(zip(frame["task"].to_list(), frame["label"].to_list(), strict=True))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...kinds.classes.methods.ensemble.crowdlab import majority
 from .consensus import consensus
 from .errors import LabelsError, value_errors
 from .matrix import check, probabilities, read
 from .temperature import best_temperature, scaled
-
-F8 = npt.NDArray[np.float64]
 
 
 @value_errors

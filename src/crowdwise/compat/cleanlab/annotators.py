@@ -6,11 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ...core.arrays import F8, I8
 from ...kinds.classes.methods.ensemble.crowdlab import WeightedConsensus, mean_by
 from .matrix import Labels
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 def annotator_stats(

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8, I8
 from ...kinds.classes.methods.ensemble.crowdlab import WeightedConsensus, best_quality, majority, weigh
 from .errors import LabelsError, check_choice
 from .matrix import Labels
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 class Consensus:

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.errors import CrowdwiseWarning
 from ...core.ledger import Ledger
 from ...kinds.classes.annotations import Annotations
 from ...kinds.classes.methods.ensemble.crowdlab import between_0_and_1
 from .errors import LabelsError
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

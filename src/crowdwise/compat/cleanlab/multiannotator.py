@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ...core.arrays import F8, I8
 from ...core.errors import CrowdwiseWarning
 from ...kinds.classes.methods.ensemble.crowdlab import majority
 from .active import get_active_learning_scores, get_active_learning_scores_ensemble
@@ -28,8 +28,6 @@ __all__ = [
     "get_majority_vote_label",
 ]
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 CONSENSUS = ("best_quality", "majority_vote")
 QUALITY = ("crowdlab", "agreement")
 

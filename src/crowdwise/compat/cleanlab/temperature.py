@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...kinds.classes.annotations import Annotations
 from ...stats.logspace import normalise_rows
-
-F8 = npt.NDArray[np.float64]
 
 # cleanlab's grid search: these temperatures, then four steps to the neighbour on either side of the best.
 COARSE = (0.1, 0.2, 0.5, 0.8, 1.0, 2.0, 3.0, 5.0, 8.0)

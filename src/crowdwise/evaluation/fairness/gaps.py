@@ -6,13 +6,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from . import maths
 from .group_counts import GroupCounts
-
-F8 = npt.NDArray[np.float64]
 
 
 def gap_tables(

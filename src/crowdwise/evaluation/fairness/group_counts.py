@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8, I8
 from ...core.errors import DataError
 from ..guarantee.gold import GoldSample
 from ..guarantee.verdicts import Verdicts
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 BINS = 12
 LEAST = 10
 

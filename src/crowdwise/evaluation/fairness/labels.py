@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ..guarantee.gold import hashed
 from .gaps import gap_tables
 from .group_counts import GroupCounts, confidence_cells, count_groups
 from .maths import fair_labels
 
-F8 = npt.NDArray[np.float64]
 Target = Literal["parity", "opportunity", "odds"]
 
 

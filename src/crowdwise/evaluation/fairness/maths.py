@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8, I8
 from ...stats.dirichlet import log_rows
 from ..guarantee.estimators import _rows
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 MEASURES = ("positive", "recall", "false", "accuracy")
 LEAST = 10
 DRAWS = 4000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
 from ...core.side_tables import column_by
 from ...core.vocabulary import lookup
@@ -17,9 +17,6 @@ from ..guarantee.verdicts import coded, group_table
 from .group_counts import GroupCounts
 from .maths import by_group, rater_p, worker_p
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 FALSE_SHARE = 0.1
 # Workers with fewer labels are listed but not tested.
 LEAST = 10

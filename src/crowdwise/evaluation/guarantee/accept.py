@@ -7,9 +7,9 @@ from datetime import date
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, Mask
 from ...core.errors import DataError, ParameterError
 from ...core.result import versions
 from ...core.votes import Votes
@@ -20,10 +20,6 @@ from .order import Surest, ordered, split_fit
 from .sampling import random_sample
 from .sequential import no_error_seen
 from .verdicts import Verdicts, as_verdicts, fitted
-
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,8 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
-class PromiseTerms:
-    """The guarantee that is asked for."""
+class GuaranteeTerms:
+    """The requested guarantee."""
 
     error: float = 0.05
     risk: float = 0.1
@@ -128,11 +124,11 @@ def accept(
     >>> result = cw.DawidSkene().fit(crowd.annotations)
     >>> drawn = cw.draw(result, 120, seed=3)
     >>> gold = crowd.truth_table().filter(pl.col("task").is_in(drawn.tasks))
-    >>> found = cw.accept(result, gold=gold, error=0.1, sampling=drawn)
-    >>> found.certificate.n_accepted > 100
+    >>> acceptance = cw.accept(result, gold=gold, error=0.1, sampling=drawn)
+    >>> acceptance.certificate.n_accepted > 100
     True
     """
-    terms = PromiseTerms(error, risk, of, guarantee, looks, look)
+    terms = GuaranteeTerms(error, risk, of, guarantee, looks, look)
     given_hash = fingerprint(gold_tasks(gold))
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
@@ -154,8 +150,9 @@ def accept(
         is_accepted &= ~verdicts.changed
     title = None if per is None else per if isinstance(per, str) else "group"
     certificate = Certificate(
-        promise=promise(terms, title), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
-        per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()), n_gold=len(used_gold), parts=parts,
+        promise=guarantee_sentence(terms, title), error=terms.error, risk=terms.risk, of=terms.of,
+        guarantee=terms.guarantee, per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()),
+        n_gold=len(used_gold), parts=parts,
         sampling=design,
         looks=terms.looks, look=terms.look, method=verdicts.name, judges=verdicts.judges, gold_hash=given_hash,
         task_hash=fingerprint(verdicts.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
@@ -175,13 +172,8 @@ def blind_notes(verdicts: Verdicts, is_accepted: Mask) -> list[str]:
     return [*notes, f"{n:,} tasks whose label changed with the gold need human review"] if n else notes
 
 
-def wrong_of(gold: GoldSample, verdicts: Verdicts) -> Mask:
-    """Mask of the gold tasks with a wrong verdict."""
-    return np.asarray(gold.label != verdicts.label[gold.task])
-
-
 def _parts(
-    per: Any, gold: GoldSample, verdicts: Verdicts, is_open: Mask, terms: PromiseTerms
+    per: Any, gold: GoldSample, verdicts: Verdicts, is_open: Mask, terms: GuaranteeTerms
 ) -> tuple[list[GroupTest], Mask]:
     """Run the test for all tasks, or for each class or group at its share of the risk."""
     group, names = verdicts.groups_per(per)
@@ -189,7 +181,7 @@ def _parts(
     risk = terms.risk / terms.looks / max(len(used_groups), 1)
     is_accepted = np.zeros(len(verdicts), dtype=bool)
     parts = []
-    wrong = wrong_of(gold, verdicts)
+    wrong = np.asarray(gold.label != verdicts.label[gold.task])
     for code in used_groups:
         inside = is_open & (group == code)
         rows = inside[gold.task]
@@ -202,7 +194,7 @@ def _parts(
     return parts, is_accepted
 
 
-def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: PromiseTerms, risk: float) -> GroupTest:
+def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: GuaranteeTerms, risk: float) -> GroupTest:
     """Test the steps of one ladder."""
     threshold, size = sequential.ladder(everything)
     m, e = sequential.counts_per_step(threshold, checked, wrong)
@@ -219,7 +211,7 @@ def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: Prom
     return GroupTest(name, last.threshold, last.size, last.p, risk, steps, test.start)
 
 
-def _enough(parts: list[GroupTest], terms: PromiseTerms) -> None:
+def _enough(parts: list[GroupTest], terms: GuaranteeTerms) -> None:
     """Refuse if no ladder could have passed even without an error."""
     if terms.of == "all" or any(part.start >= 0 for part in parts):
         return
@@ -263,7 +255,7 @@ def tables(verdicts: Verdicts, is_accepted: Mask, gold: GoldSample | None = None
     return accepted, ask
 
 
-def promise(terms: PromiseTerms, per: str | None) -> str:
+def guarantee_sentence(terms: GuaranteeTerms, per: str | None) -> str:
     """Return the guarantee as one sentence."""
     scope = "" if per is None else f" in every {per}"
     share = f"{100 * terms.error:g} %"

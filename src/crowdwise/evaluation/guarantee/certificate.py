@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8, I8
 from ...core.errors import DataError
 from ...stats.sampled import holm, rank_sum_of_counts, shares_differ
 from .sequential import SequentialTest, upper
 from .verdicts import Verdicts
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 FORMAT = 1
 BINS = 200
 LEVEL = 0.01

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.errors import DataError, ParameterError
 from ...core.kind import KindHooks
 from ...core.vocabulary import lookup
@@ -29,8 +30,6 @@ from .gold import GoldSample, place_blind
 from .sampling import random_sample
 from .verdicts import Verdicts
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 FEWEST = 10
 # Verdicts of the first system are strata if each holds so many gold labels: small strata make intervals too narrow.
 EACH = 30

@@ -6,14 +6,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.errors import ParameterError
 from ...core.vocabulary import lookup, quote, spelt_like
 from .verdicts import Verdicts
 
-F8 = npt.NDArray[np.float64]
 FORMS = "share:CLASS, accuracy, winrate[:CLASS], mean or difference:A,B"
 TIES = ("tie", "draw", "equal", "both", "neither", "same")
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...core.errors import CrowdwiseError, DataError, ParameterError
 from ...core.votes import Votes
 from . import estimators
@@ -20,7 +21,6 @@ from .order import split_fit
 from .sampling import check_random, resolve_design
 from .verdicts import Verdicts
 
-F8 = npt.NDArray[np.float64]
 Method = Literal["auto", "double", "regression", "ppi++"]
 FEWEST = 10
 # A verdict may lack gold if it holds less than this share of the tasks.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ...core.arrays import F8
+
 DRAWS = 4000
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError, ParameterError
 from ...core.intake.frames import to_polars
 from ...core.result import Result
@@ -24,9 +25,6 @@ from .verdicts import Verdicts, as_verdicts
 if TYPE_CHECKING:
     from ...out_of_core.plan import PartitionPlan
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 # Optional columns of a gold table: sampling probability of the task, and the worker that wrote the label.
 CHANCE, WRITER = "probability", "worker"
 SAMPLINGS = ("random", "within verdict", "weights", "by truth", "unknown")

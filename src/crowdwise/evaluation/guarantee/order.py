@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
+from ...core.arrays import F8
 from ...core.errors import CrowdwiseError, DataError, ParameterError
 from ...core.intake.frames import to_polars
 from ...core.result import Result
@@ -55,7 +55,6 @@ def split_fit(given: Any, votes: Votes[Any] | None, gold: Any, share: float, see
     return method.fit(votes, gold=fit_gold), certify
 
 
-F8 = npt.NDArray[np.float64]
 Surest = Literal["auto", "confidence", "places"]
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
+
+from ...core.arrays import F8, I8, Mask
 
 
 def no_error_seen(alpha: float, delta: float) -> int:
@@ -80,8 +81,6 @@ def worth_paying(r2: float) -> float:
 # Order statistics. Numbers that differ by less than 10^-DIGITS count as equal.
 # Code that needs ranks only (ladders, percentile scales) works on numbers in memory and on partitions on disk.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 DIGITS = 9
 
 
@@ -174,7 +173,6 @@ def lowest_percentile(scales: Mapping[str, PercentileScale], views: Mapping[str,
 # The steps are tested in order until the first one fails, so several tests cost no more than one (fixed-sequence
 # testing; Maurer, Hothorn & Lehmacher 1995; Learn then Test, Angelopoulos et al. 2021, arXiv:2110.01052).
 
-Mask = npt.NDArray[np.bool_]
 LADDER_STEPS = 40
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.errors import ParameterError
 from ...core.votes import Votes
 from .gold import not_used_to_fit, place
@@ -20,8 +21,6 @@ from .verdicts import as_verdicts
 # Split conformal prediction: label sets that contain the truth with a guaranteed frequency.
 # Vovk, Gammerman & Shafer (2005); score s = 1 - P[task, class], q = the ceil((n+1)(1-alpha))-th smallest gold score.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Breaks ties between scores; smaller than any relevant difference.
 JITTER = 1e-6
 

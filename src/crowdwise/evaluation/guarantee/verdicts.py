@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError, ParameterError
 from ...core.intake.frames import to_polars
 from ...core.kind import KindHooks
@@ -16,10 +16,6 @@ from ...core.result import Result
 from ...core.side_tables import SideTable, column_by
 from ...core.truth import truth_table
 from ...core.votes import Votes
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ....core.arrays import F8
 from ....em.kernels import Stats, Workspace, accumulate, stats_of
 from ....kinds.classes.methods.confusion.matrices import MaximumLikelihood, coin_matrix
 from ....stats.logspace import shares
 from .base import InputError, ProbabilisticAggregator
 from .history import EPS, assigned, counted, normalised
-from .table import F8, CodedFrame, read
+from .table import CodedFrame, read
 
 FRAMES = ("probas_", "priors_", "errors_")
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from ....core.arrays import F8
 from ....kinds.texts.answers import runs_of
 from ....kinds.texts.kernels import squared_distances, weighted_means
 from ....kinds.texts.maths import gleu, pairs_within
 from .base import InputError, select_columns
 
-F8 = npt.NDArray[np.float64]
 # Lower bound of distances, so that a worker who is always at the mean has a finite weight.
 LEAST = 1e-5
 COLUMNS = ("task", "worker", "output", "embedding")
@@ -47,15 +46,15 @@ class EmbeddedAnswers:
         self.x: F8 = _table(list(self.frame["embedding"]))
         self.count = np.bincount(self.task, minlength=len(self.tasks))
         self.begin = np.concatenate([[0], np.cumsum(self.count)]).astype(np.int64)
-        self.known = {} if true_embeddings is None else dict(true_embeddings.items())
+        self.true_embeddings = {} if true_embeddings is None else dict(true_embeddings.items())
 
     def averages(self, weight: F8) -> F8:
         """Return weighted means by task; true embeddings replace them."""
         out = np.zeros((len(self.tasks), self.x.shape[1]))
         weighted_means(self.x, self.begin, weight, out)
-        for i, name in enumerate(self.tasks) if self.known else ():
-            if name in self.known:
-                out[i] = np.asarray(self.known[name], dtype=np.float64).ravel()
+        for i, name in enumerate(self.tasks) if self.true_embeddings else ():
+            if name in self.true_embeddings:
+                out[i] = np.asarray(self.true_embeddings[name], dtype=np.float64).ravel()
         return out
 
     def off(self, averages: F8) -> F8:

@@ -10,9 +10,10 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from ....core.arrays import F8
 from ....stats.logspace import normalise_rows
 from .base import InputError, ProbabilisticAggregator
-from .table import F8, CodedFrame, read
+from .table import CodedFrame, read
 
 
 @dataclass(eq=False)

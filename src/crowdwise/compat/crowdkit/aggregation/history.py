@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ....core.arrays import F8, I8
 from .base import InputError
-from .table import F8, I8, CodedFrame
+from .table import CodedFrame
 
 # crowd-kit's lower bound of probabilities.
 EPS = 1e-10

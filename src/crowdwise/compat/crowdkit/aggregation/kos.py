@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ....core.arrays import F8
 from .base import BaseClassificationAggregator, InputError
-from .table import F8, CodedFrame, read
+from .table import CodedFrame, read
 
 # Messages grow without bound; crowd-kit stops before they overflow.
 LIMIT = 1e300

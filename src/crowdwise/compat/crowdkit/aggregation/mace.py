@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ....core.arrays import F8
 from ....em.kernels import Workspace
 from ....kinds.classes.methods.confusion.mace import MACEModel, MACEParams, VariationalMACE
 from .base import InputError, ProbabilisticAggregator
-from .table import F8, CodedFrame, read
+from .table import CodedFrame, read
 
 
 @dataclass(eq=False)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....core.arrays import F8
 from ....kinds.classes.annotations import Annotations
 from ....kinds.classes.methods.voting import agreement_with
 from .base import ProbabilisticAggregator
-from .table import F8, columns_of, read
+from .table import columns_of, read
 from .utils import add_skills_to_data
 
 

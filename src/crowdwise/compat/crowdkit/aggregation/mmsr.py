@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ....core.arrays import F8
 from ....kinds.classes.maths import moments
 from ....kinds.classes.methods.spectral import _robust_mean, log_odds, upright
 from .base import InputError
 from .skills import SkillVote
-from .table import F8, CodedFrame, read
+from .table import CodedFrame, read
 
 
 @dataclass(eq=False)

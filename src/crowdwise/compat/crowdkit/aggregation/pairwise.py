@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ....em.ascent import Point, climb
 from ....kinds.comparisons.maths.models import NoisyObjective, PairRows
 from .base import InputError, select_columns
-
-F8 = npt.NDArray[np.float64]
 
 
 def _rows(data: Any, worker: bool) -> tuple[PairRows, Any, Any]:

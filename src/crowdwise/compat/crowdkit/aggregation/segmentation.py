@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ....core.arrays import F8, Mask
 from ....kinds.outlines.kernels import count_codes
 from .base import InputError, select_columns
 from .utils import add_skills_to_data
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 COLUMNS = ("task", "worker", "segmentation")
 # Up to this many workers of an image, the pattern of a pixel is stored in the bits of one number.
 BITS = 12

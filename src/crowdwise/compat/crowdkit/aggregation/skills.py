@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 
+from ....core.arrays import F8
 from .base import BaseClassificationAggregator, NotFittedError
 from .majority_vote import Ballot, MajorityVote, proportions, right_shares
-from .table import F8, read
+from .table import read
 
 
 @dataclass(eq=False)

@@ -13,13 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
+from ....core.arrays import F8, I8
 from ....core.errors import LedgerWarning
 from ....core.ledger import Ledger
 from ....kinds.classes.annotations import Annotations
 from .base import InputError, select_columns
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 COLUMNS = ("task", "worker", "label")
 
 

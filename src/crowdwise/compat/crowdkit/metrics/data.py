@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
+from ....core.arrays import F8
 from ....stats.logspace import normalise_rows
 from ..aggregation.base import InputError, MissingError
 from ..aggregation.majority_vote import MajorityVote
-from ..aggregation.table import F8, read
+from ..aggregation.table import read
 
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
 _MAJORITY = MajorityVote()
