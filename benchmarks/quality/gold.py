@@ -19,7 +19,7 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.evaluation.calibration import expected_calibration_error
 from crowdwise.evaluation.guarantee import sequential
-from crowdwise.evaluation.statement import ERROR, PROMISE, RISK
+from crowdwise.evaluation.statement import ERROR, MIN_CHECKED, RISK
 from crowdwise.stats.gold_calibration import GoldCalibration, share_right, shippable
 
 from .. import DOCS
@@ -85,7 +85,7 @@ def one_draw(confidence: np.ndarray, right: np.ndarray, g: int, seed: int) -> di
     best = rest[np.argsort(-confidence[rest], kind="stable")[:n]]
     out["estimate"] = n / len(rest)
     out["estimate broken"] = float(n > 0 and right[best].mean() < 1 - ERROR)
-    if g >= PROMISE:
+    if g >= MIN_CHECKED:
         threshold, size = sequential.ladder(confidence)
         m, e = sequential.counts_per_step(threshold, confidence[gold], right[gold] < 0.5)
         last = sequential.fixed_sequence(size, m, e, ERROR, RISK).last

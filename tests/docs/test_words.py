@@ -28,6 +28,12 @@ WORDS = {
     r"lest|ere|as it were|save for|none but|for want of": "unless, before, in a way, except, only, for lack of",
     r"hither|thither|whither|hitherto|upon|unto|whilst|amongst|betwixt|albeit|shall": "plain words",
     r"gravest": "most serious",
+    r"(stay|stays|stayed) put": "are held fixed",
+    r"coin[- ]tossers?": "random workers",
+    r"lookers?": "workers, annotators",
+    r"(has|have) no say": "have no influence",
+    r"stands? behind on unknown|lose their way": "recommend, fail",
+    r"pulls? in wild|wild answers?": "winsorise, outliers",
 }
 PATTERNS = {re.compile(rf"\b(?:{word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
 ENDINGS = {"src": {".py", ".html", ".j2", ".js"}, "docs": {".md"}}
@@ -60,7 +66,8 @@ def test_no_odd_words_where_people_read():
 @pytest.mark.parametrize(
     "text",
     ["what he said", "His labels", "it foretells", "by its own reckoning", "yours to mend", "counted anew",
-     "a slip of the pen", "who bears a flag", "the dearest", "around nought"],
+     "a slip of the pen", "who bears a flag", "the dearest", "around nought", "gold labels stay put",
+     "a crowd of coin tossers", "wild answers"],
 )  # fmt: skip
 def test_odd_words_are_seen(text: str):
     assert [line for line, _, _ in odd_words(f"a plain line\n{text}\n")] == [2]

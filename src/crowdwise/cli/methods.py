@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,7 +116,7 @@ def _show(about: dict[str, Any]) -> None:
     out.print(f"paper: {about['paper']}")
     out.print(f"needs: {', '.join(about['needs']) or 'only votes'}; can: {', '.join(about['can']) or '–'}")
     out.print(f"for: {about['kind']}")
-    out.print("\n" + "\n".join(line.strip() for line in about["about"].splitlines()))
+    out.print("\n" + cleandoc(about["about"]))
     for title, values in (("Parameters", about["parameters"]), ("Training", about["training"])):
         if values:
             rows = [[name, about["takes"][name], shown(value)] for name, value in values.items()]

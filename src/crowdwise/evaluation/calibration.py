@@ -26,7 +26,7 @@ from ..stats.gold_calibration import (
     shippable,
 )
 from ..stats.sampled import sample_tests
-from .statement import ERROR, ESTIMATE, UNKNOWN, Trust, stored_calibration, surest
+from .statement import ERROR, ESTIMATE, UNKNOWN, Trust, most_confident, stored_calibration
 
 if TYPE_CHECKING:
     from ..core.method import Method
@@ -325,5 +325,5 @@ def trust(result: Result, error: float = ERROR) -> Trust:
     count = shippable(
         decision_confidence[open_], checked_confidence, right, calibration, error, float(check["weight"]), realised=True
     )
-    ships = is_gold | surest(decision_confidence, open_, count)
+    ships = is_gold | most_confident(decision_confidence, open_, count)
     return Trust(result.n_tasks, int(check["n"]), result.expected_accuracy, ships, ESTIMATE, error, "", *words)

@@ -31,7 +31,7 @@ Mask = npt.NDArray[np.bool_]
 
 ERROR = 0.05
 # Checked tasks from which on a guarantee is tried, and the probability with which it may fail.
-PROMISE, RISK = 50, 0.1
+MIN_CHECKED, RISK = 50, 0.1
 # Number of tasks to check first.
 TO_CHECK = 60
 # The rule by which labels ship.
@@ -179,7 +179,7 @@ def trust(result: Result, error: float | None = None) -> Trust:
         return _measured(result, check, open_tasks, is_given, error)
     if expected is None:
         return Trust(n, 0, None, is_given, UNKNOWN, error, reason)
-    ships = is_given | surest(result.confidence, open_tasks, own_count(result.confidence[open_tasks], error))
+    ships = is_given | most_confident(result.confidence, open_tasks, own_count(result.confidence[open_tasks], error))
     return Trust(n, 0, expected, ships, OWN, error, reason)
 
 
@@ -203,9 +203,9 @@ def _measured(result: Result, check: dict[str, Any], tasks: Mask, is_given: Mask
     is_given = is_given | (checked & (same > 0) & (hit > 0))
     calibration = stored_calibration(check)
     count = shippable(blind[tasks], blind[checked], right[checked], calibration, error)
-    by_estimate = is_given | (surest(blind, tasks, count) & (same > 0))
+    by_estimate = is_given | (most_confident(blind, tasks, count) & (same > 0))
     statement = Trust(result.n_tasks, int(check["n"]), result.expected_accuracy, by_estimate, ESTIMATE, error)
-    if checked.sum() < PROMISE:
+    if checked.sum() < MIN_CHECKED:
         return statement
     accepted = sequential.accepted(order, tasks | checked, checked, hit == 0, error, RISK)
     if accepted is None:
@@ -232,7 +232,7 @@ def in_parts(result: Result, error: float) -> tuple[Trust, Choice]:
     calibration = stored_calibration(check)
     choice = shipping.by_estimate(calibration, error)
     statement = replace(statement, n_checked=int(check["n"]), rule=ESTIMATE, count=shipping.count(choice))
-    accepted = shipping.by_promise(error, RISK) if shipping.n_checked >= PROMISE else None
+    accepted = shipping.by_promise(error, RISK) if shipping.n_checked >= MIN_CHECKED else None
     if accepted is None:
         return statement, choice
     return replace(statement, rule=ACCEPT, estimate=statement.count, count=shipping.count(accepted)), accepted
@@ -264,7 +264,7 @@ def own_count(confidence: F8, error: float) -> int:
     return int(passing[-1]) + 1 if len(passing) else 0
 
 
-def surest(confidence: F8, among: Mask, count: int) -> Mask:
+def most_confident(confidence: F8, among: Mask, count: int) -> Mask:
     """Return the mask of the `count` most confident tasks; ties at the end are included or excluded together."""
     out = np.zeros(len(confidence), dtype=bool)
     if not count:
@@ -301,5 +301,7 @@ def outlook(result: Result, error: float | None = None, written: str = "") -> st
     """Return one sentence without a full stop: what was measured on checked tasks, or that nothing was."""
     statement_ = statement(result, error)
     if statement_ is None:
-        return f"how right {result.kind.display_name} are, only known answers can show (crowdwise evaluate)"
+        return (
+            f"the accuracy of {result.kind.display_name} can only be measured with known answers (crowdwise evaluate)"
+        )
     return statement_.sentence(written)

@@ -103,7 +103,7 @@ def fairness(
 
     Args:
         given: A result, or votes.
-        groups: Table or mapping task to group, or a column of what is known about the tasks.
+        groups: Table or mapping task to group, or the name of a column about the tasks.
         gold: Known labels of tasks drawn at random; needed for recall, false rate and accuracy, not for label shares.
         worker_groups: The same for the workers.
         target: "parity", "opportunity" (recall) or "odds" (recall and false rate): also find labels whose rates differ
@@ -122,8 +122,8 @@ def fairness(
     >>> crowd = cw.simulate.scenario("one_coin", tasks=200, workers=8, seed=1)
     >>> votes = crowd.annotations
     >>> z = {task: "ab"[i % 2] for i, task in enumerate(votes.tasks)}
-    >>> found = cw.fairness(votes, gold=crowd.truth_table().head(120), groups=z)
-    >>> found.gaps.columns[:5]
+    >>> study = cw.fairness(votes, gold=crowd.truth_table().head(120), groups=z)
+    >>> study.gaps.columns[:5]
     ['measure', 'class', 'group', 'other', 'gap']
     """
     if not 0 <= within <= 1:

@@ -48,8 +48,8 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
-class PromiseTerms:
-    """The guarantee that is asked for."""
+class GuaranteeTerms:
+    """The requested guarantee."""
 
     error: float = 0.05
     risk: float = 0.1
@@ -128,11 +128,11 @@ def accept(
     >>> result = cw.DawidSkene().fit(crowd.annotations)
     >>> drawn = cw.draw(result, 120, seed=3)
     >>> gold = crowd.truth_table().filter(pl.col("task").is_in(drawn.tasks))
-    >>> found = cw.accept(result, gold=gold, error=0.1, sampling=drawn)
-    >>> found.certificate.n_accepted > 100
+    >>> acceptance = cw.accept(result, gold=gold, error=0.1, sampling=drawn)
+    >>> acceptance.certificate.n_accepted > 100
     True
     """
-    terms = PromiseTerms(error, risk, of, guarantee, looks, look)
+    terms = GuaranteeTerms(error, risk, of, guarantee, looks, look)
     given_hash = fingerprint(gold_tasks(gold))
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
@@ -154,8 +154,9 @@ def accept(
         is_accepted &= ~verdicts.changed
     title = None if per is None else per if isinstance(per, str) else "group"
     certificate = Certificate(
-        promise=promise(terms, title), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
-        per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()), n_gold=len(used_gold), parts=parts,
+        promise=guarantee_sentence(terms, title), error=terms.error, risk=terms.risk, of=terms.of,
+        guarantee=terms.guarantee, per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()),
+        n_gold=len(used_gold), parts=parts,
         sampling=design,
         looks=terms.looks, look=terms.look, method=verdicts.name, judges=verdicts.judges, gold_hash=given_hash,
         task_hash=fingerprint(verdicts.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
@@ -181,7 +182,7 @@ def wrong_of(gold: GoldSample, verdicts: Verdicts) -> Mask:
 
 
 def _parts(
-    per: Any, gold: GoldSample, verdicts: Verdicts, is_open: Mask, terms: PromiseTerms
+    per: Any, gold: GoldSample, verdicts: Verdicts, is_open: Mask, terms: GuaranteeTerms
 ) -> tuple[list[GroupTest], Mask]:
     """Run the test for all tasks, or for each class or group at its share of the risk."""
     group, names = verdicts.groups_per(per)
@@ -202,7 +203,7 @@ def _parts(
     return parts, is_accepted
 
 
-def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: PromiseTerms, risk: float) -> GroupTest:
+def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: GuaranteeTerms, risk: float) -> GroupTest:
     """Test the steps of one ladder."""
     threshold, size = sequential.ladder(everything)
     m, e = sequential.counts_per_step(threshold, checked, wrong)
@@ -219,7 +220,7 @@ def ladder_part(name: Any, everything: F8, checked: F8, wrong: Mask, terms: Prom
     return GroupTest(name, last.threshold, last.size, last.p, risk, steps, test.start)
 
 
-def _enough(parts: list[GroupTest], terms: PromiseTerms) -> None:
+def _enough(parts: list[GroupTest], terms: GuaranteeTerms) -> None:
     """Refuse if no ladder could have passed even without an error."""
     if terms.of == "all" or any(part.start >= 0 for part in parts):
         return
@@ -263,7 +264,7 @@ def tables(verdicts: Verdicts, is_accepted: Mask, gold: GoldSample | None = None
     return accepted, ask
 
 
-def promise(terms: PromiseTerms, per: str | None) -> str:
+def guarantee_sentence(terms: GuaranteeTerms, per: str | None) -> str:
     """Return the guarantee as one sentence."""
     scope = "" if per is None else f" in every {per}"
     share = f"{100 * terms.error:g} %"

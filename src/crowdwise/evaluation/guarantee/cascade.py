@@ -12,7 +12,7 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...stats.platt import fit_platt
 from . import sequential
-from .accept import PromiseTerms, promise
+from .accept import GuaranteeTerms, guarantee_sentence
 from .certificate import LadderStep, ladder_steps
 from .gold import GoldSample, hashed, place
 from .sampling import random_sample
@@ -83,7 +83,7 @@ def cascade(
     """
     if len(prices) != 3 or min(prices) <= 0:
         raise ParameterError("three positive prices are needed: cheap verdict, strong verdict, a person's label")
-    terms = PromiseTerms(error, risk / 3)
+    terms = GuaranteeTerms(error, risk / 3)
     both_verdicts = [as_verdicts(judge) for judge in (cheap, strong)]
     if not both_verdicts[0].tasks.equals(both_verdicts[1].tasks):
         raise DataError("both judges must have judged the same tasks")
@@ -104,7 +104,7 @@ def cascade(
     ]
     best = int(np.argmin([way.cost for way in ways]))
     table = _table(ways[best], confidences, best, (first, second), sample)
-    return Cascade(ways, table, promise(PromiseTerms(error, risk), None))
+    return Cascade(ways, table, guarantee_sentence(GuaranteeTerms(error, risk), None))
 
 
 def _calibrated(verdicts: Verdicts, gold: GoldSample) -> F8:
@@ -118,7 +118,7 @@ def _calibrated(verdicts: Verdicts, gold: GoldSample) -> F8:
 
 def _way(
     name: str, first: F8, second: F8, judges: tuple[Verdicts, Verdicts], gold: GoldSample, prices: tuple[float, ...],
-    terms: PromiseTerms,
+    terms: GuaranteeTerms,
 ) -> Strategy:  # fmt: skip
     """Test one threshold for both: the first judge's label if its confidence reaches it, else the second's."""
     best = np.maximum(first, second)

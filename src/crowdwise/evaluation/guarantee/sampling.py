@@ -87,21 +87,21 @@ def draw(given: Any, n: int, *, seed: int = 0, design: str = "random") -> Draw:
     """
     verdicts = as_verdicts(given)
     is_open = np.ones(len(verdicts), dtype=bool) if verdicts.used_to_fit is None else ~verdicts.used_to_fit
-    places = np.flatnonzero(is_open)
+    candidates = np.flatnonzero(is_open)
     if design not in DESIGNS:
         raise ParameterError(f"design must be random or unsure, got {design!r}")
-    if not 1 <= n <= len(places):
-        raise ParameterError(f"{n:,} tasks cannot be drawn from {len(places):,}")
+    if not 1 <= n <= len(candidates):
+        raise ParameterError(f"{n:,} tasks cannot be drawn from {len(candidates):,}")
     rng = np.random.default_rng([seed, 0xD4A3])
     chances: list[float] = []
     if design == "random":
-        picked = rng.permutation(places)[:n]
+        picked = rng.permutation(candidates)[:n]
     else:
-        spread = np.sqrt(np.clip(verdicts.confidence * (1 - verdicts.confidence), 0, None))[places]
+        spread = np.sqrt(np.clip(verdicts.confidence * (1 - verdicts.confidence), 0, None))[candidates]
         weight = spread + 0.1 * spread.mean() + 0.02
         probabilities = np.minimum(1.0, n * weight / weight.sum())
-        selected = rng.permutation(np.flatnonzero(rng.random(len(places)) < probabilities))
-        picked, chances = places[selected], probabilities[selected].tolist()
+        selected = rng.permutation(np.flatnonzero(rng.random(len(candidates)) < probabilities))
+        picked, chances = candidates[selected], probabilities[selected].tolist()
     tasks = verdicts.tasks.gather(picked).to_list()
     return Draw(tasks, seed, len(verdicts), fingerprint(verdicts.tasks), design, chances)
 
@@ -115,10 +115,10 @@ def to_check(result: Result, n: int, *, seed: int = 0) -> pl.DataFrame:
     is_open = np.asarray(result.labels_per_task) > 0
     if result.gold is not None:
         is_open &= ~np.asarray(result.gold)
-    places = np.flatnonzero(is_open)
-    if not len(places):
+    candidates = np.flatnonzero(is_open)
+    if not len(candidates):
         raise ParameterError("every task with answers has gold; none is left to check")
-    picked = places[sampling_order(result.tasks.gather(places), seed)[:n]]
+    picked = candidates[sampling_order(result.tasks.gather(candidates), seed)[:n]]
     return result.estimate.to_check(result.tasks, picked)
 
 

@@ -47,15 +47,15 @@ class EmbeddedAnswers:
         self.x: F8 = _table(list(self.frame["embedding"]))
         self.count = np.bincount(self.task, minlength=len(self.tasks))
         self.begin = np.concatenate([[0], np.cumsum(self.count)]).astype(np.int64)
-        self.known = {} if true_embeddings is None else dict(true_embeddings.items())
+        self.true_embeddings = {} if true_embeddings is None else dict(true_embeddings.items())
 
     def averages(self, weight: F8) -> F8:
         """Return weighted means by task; true embeddings replace them."""
         out = np.zeros((len(self.tasks), self.x.shape[1]))
         weighted_means(self.x, self.begin, weight, out)
-        for i, name in enumerate(self.tasks) if self.known else ():
-            if name in self.known:
-                out[i] = np.asarray(self.known[name], dtype=np.float64).ravel()
+        for i, name in enumerate(self.tasks) if self.true_embeddings else ():
+            if name in self.true_embeddings:
+                out[i] = np.asarray(self.true_embeddings[name], dtype=np.float64).ravel()
         return out
 
     def off(self, averages: F8) -> F8:

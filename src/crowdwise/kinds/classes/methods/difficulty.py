@@ -43,7 +43,7 @@ class GLAD(PartitionedAggregator):
     with few labels per task a difficulty is mostly its prior.
 
     Args:
-        seed: Not used; the fit is deterministic.
+        seed: Seed for ties.
         prior_ability: Mean of the prior of the abilities.
         prior_easiness: Mean of the prior of the negative log difficulties.
         prior_sd: Standard deviation of both priors.

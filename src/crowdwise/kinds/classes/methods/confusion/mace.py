@@ -127,7 +127,7 @@ class MACE(PartitionedAggregator):
     distribution of spammed labels, not one per class.
 
     Args:
-        seed: Seed of the random starts.
+        seed: Seed for ties and random starts.
         smoothing: Pseudo-counts, divided by K, of the mode that EM finds; usually 0.01 to 1.
         variational: Whether to use variational Bayes instead of EM.
         prior_know: Both parameters of the Beta prior on knowing, for variational Bayes (Hovy: 0.5).

@@ -26,7 +26,7 @@ class OneCoin(ConfusionAggregator):
     Dawid-Skene is at .90.
 
     Args:
-        seed: Seed of the random starts.
+        seed: Seed for ties and random starts.
         max_iter: Maximum number of EM iterations.
         tol: Relative change of the objective at which EM stops.
         n_init: Number of starts; the one with the highest objective is used.
@@ -130,7 +130,7 @@ class DawidSkene(ConfusionAggregator):
     `hierarchical`), with one label per task, and with workers who copy each other.
 
     Args:
-        seed: Seed of the random starts.
+        seed: Seed for ties and random starts.
         max_iter: Maximum number of EM iterations.
         tol: Relative change of the objective at which EM stops.
         n_init: Number of starts; the one with the highest objective is used.

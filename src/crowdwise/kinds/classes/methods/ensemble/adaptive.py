@@ -87,7 +87,7 @@ class Adaptive(PartitionedAggregator):
     a crowd makes the same errors, which no test without truth detects.
 
     Args:
-        seed: Seed of the methods that are averaged.
+        seed: Seed for ties and for the methods that are averaged.
         copies: Whether to detect groups of workers who copy each other, each of which then counts as one vote per task.
 
     >>> from crowdwise import Annotations
