@@ -14,7 +14,6 @@ from crowdwise import simulate
 from crowdwise.em.kernels import Workspace
 from crowdwise.kinds.classes.maths import subtypes as subtype_kernels
 from crowdwise.kinds.classes.methods.bayes import BayesModel, diagonal_prior
-from crowdwise.kinds.classes.methods.confusion.base import PosteriorStart
 from tests.conftest import planted
 
 TREE = [(0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 0), (2, 2, 1), (3, 2, 1), (3, 3, 0), (4, 3, 0)]
@@ -81,7 +80,7 @@ def test_the_objective_is_the_evidence_lower_bound(diagonal, off, alpha):
     votes = planted(n=6, m=3, k=3, labels=2)[0]
     prior = diagonal_prior(3, diagonal, off)
     model, space = BayesModel(prior, alpha), Workspace.of(votes)
-    stats = model.start(space, PosteriorStart(np.random.default_rng(0).dirichlet(np.ones(3), 6)))
+    stats = model.start(space, lambda _: np.random.default_rng(0).dirichlet(np.ones(3), 6))
     beliefs = model.maximise(stats)
     _, log_likelihood = model.accumulate(beliefs, space)
     ours = log_likelihood + model.log_prior(beliefs)

@@ -37,11 +37,7 @@ class Slope:
 
 
 def ability_pass(
-    votes: LabelRows,
-    ability: F8,
-    easiness: F8,
-    gold: I4 | None = None,
-    compiled: bool | None = None,
+    votes: LabelRows, ability: F8, easiness: F8, gold: I4 | None = None, compiled: bool | None = None
 ) -> Slope:
     """Make one pass over the rows; gold[task] is a class, or n_classes for a task without gold."""
     if votes.n_classes == 1:

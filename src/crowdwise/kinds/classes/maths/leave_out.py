@@ -215,13 +215,7 @@ def row_estimates(space: Workspace, q: F8, tables: LeaveOutTables, own_votes: Sa
 
 
 def _plain(
-    space: Workspace,
-    q: F8,
-    tables: LeaveOutTables,
-    mixture: F8,
-    source: I4 | None,
-    chosen: Mask,
-    mode: int,
+    space: Workspace, q: F8, tables: LeaveOutTables, mixture: F8, source: I4 | None, chosen: Mask, mode: int
 ) -> tuple[F8, Predictions]:
     rows, k = space.shard, q.shape[1]
     weight = row_weights(rows)
@@ -274,13 +268,7 @@ def _without_source(rows: LabelRows, log: F8, score: F8, source: I4 | None) -> t
 
 
 def _compiled(
-    space: Workspace,
-    q: F8,
-    tables: LeaveOutTables,
-    mixture: F8,
-    source: I4 | None,
-    chosen: Mask,
-    mode: int,
+    space: Workspace, q: F8, tables: LeaveOutTables, mixture: F8, source: I4 | None, chosen: Mask, mode: int
 ) -> tuple[F8, Predictions]:
     from .leave_out_kernels import predict_kernel
 

@@ -172,13 +172,7 @@ class _Curves:
 
 
 def fit(
-    task: I8,
-    worker: I8,
-    label: I8,
-    shape: tuple[int, int, int],
-    start: F8,
-    has_gold: Mask,
-    vote_weight: F8,
+    task: I8, worker: I8, label: I8, shape: tuple[int, int, int], start: F8, has_gold: Mask, vote_weight: F8
 ) -> Levels:
     """Fit the model to codes, with at most one label per worker and task.
 

@@ -38,11 +38,7 @@ class Logits:
 
 
 def minimax_pass(
-    votes: LabelRows,
-    worker: F8,
-    task: F8 | None,
-    gold: I4 | None = None,
-    posterior: F8 | None = None,
+    votes: LabelRows, worker: F8, task: F8 | None, gold: I4 | None = None, posterior: F8 | None = None
 ) -> Logits:
     """Make one pass over the votes, in numpy for small data and in numba for large data.
 

@@ -42,24 +42,13 @@ class Skill:
 
 
 def worker_skill(
-    worker: I4,
-    right: F8,
-    n_workers: int,
-    weight: F8 | None = None,
-    is_gold: Mask | None = None,
-    level: float = 0.95,
+    worker: I4, right: F8, n_workers: int, weight: F8 | None = None, is_gold: Mask | None = None, level: float = 0.95
 ) -> Skill:
     """Estimate skills from right[row], the probability that the label is right; is_gold[row]: its task has gold."""
     return skill_of(skill_sums(worker, right, n_workers, weight, is_gold), level)
 
 
-def skill_sums(
-    worker: I4,
-    right: F8,
-    n_workers: int,
-    weight: F8 | None = None,
-    is_gold: Mask | None = None,
-) -> F8:
+def skill_sums(worker: I4, right: F8, n_workers: int, weight: F8 | None = None, is_gold: Mask | None = None) -> F8:
     """Sums over rows that determine the skills: labels, hits, variance and labels on gold, [4, worker]."""
     sums = np.zeros((4, n_workers))
     for lo in range(0, len(right), 1 << 20):  # in blocks, because numpy copies its arguments

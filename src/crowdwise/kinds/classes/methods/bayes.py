@@ -124,10 +124,7 @@ def bayes_fit_state(fit: ConfusionFit, predictor: Predictor) -> FitState:
         fit_state(fit, BayesPredictor(predictor, beliefs.class_mean)),
         class_prior=beliefs.class_mean,
         confusion=transposed(beliefs.confusion_mean),
-        extra={
-            "theta": transposed(beliefs.theta),
-            "class_weight": beliefs.class_prior,
-        },
+        extra={"theta": transposed(beliefs.theta), "class_weight": beliefs.class_prior},
     )
 
 

@@ -120,20 +120,10 @@ def learn(sums: GoldSums) -> tuple[GoldCalibration | None, dict[str, Any]]:
         )
         return None, {"n": n, "reason": reason, "refuted": True}
     calibration = GoldCalibration.around(sums.centre, sums.checked, sums.right)
-    return calibration, {
-        "n": n,
-        "slope": calibration.slope,
-        "shift": calibration.shift,
-        "centre": calibration.centre,
-    }
+    return calibration, {"n": n, "slope": calibration.slope, "shift": calibration.shift, "centre": calibration.centre}
 
 
-def corrected(
-    posterior: F8,
-    calibration: GoldCalibration,
-    n_labels: I8,
-    fit_gold: Mask | None,
-) -> F8:
+def corrected(posterior: F8, calibration: GoldCalibration, n_labels: I8, fit_gold: Mask | None) -> F8:
     """Return the posterior with calibrated confidence on tasks with labels; gold tasks of the fit stay certain."""
     out = np.where((n_labels > 0)[:, None], calibration.apply(posterior), posterior)
     if fit_gold is not None:

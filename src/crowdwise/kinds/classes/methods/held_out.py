@@ -122,7 +122,7 @@ class SparseConfusion:
 #     p(label | task, worker) = sum over classes k of posterior[task, k] · confusion[worker, k, label]
 #
 # The confusions are counted from the method's own posterior over the training labels, in the same way for every method,
-# and shrunk to the crowd's: votes, models and averages are thus scored on one scale, and only the posterior matters.
+# and shrunk to the crowd's, so votes, models and averages are scored on one scale, and only the posterior matters.
 # Held-out likelihood does not detect classes that have drifted away from the meaning of the labels, as such a model may
 # still predict well; `upheld` does.
 

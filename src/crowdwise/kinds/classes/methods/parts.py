@@ -31,7 +31,7 @@ from ..estimate import ClassPosterior, ClassWorkers, LazySkill
 from .base import Aggregator, PartitionedAggregator, SolveOptions
 from .drop_empty import NonEmpty
 from .gold import as_prior
-from .partitioned import PartitionedVotes, Predictor, clamped, with_columns
+from .partitioned import FitState, PartitionedVotes, Predictor, clamped, with_columns
 from .requirements import check_requirements, check_tables
 from .skills import expected_wrong, skills
 
@@ -339,20 +339,15 @@ def fit_parts(
     check_requirements(method.name, surveyed.traits(example), False, surveyed.has_gold, prior is not None)
     history = as_prior(prior, example)
     non_empty = surveyed.non_empty(history, all_workers=method.worker_extra is None)
+    labelled = non_empty.filter_source(source, surveyed)
     data = PartitionedVotes.from_source(
-        non_empty.filter_source(source, surveyed),
-        executor,
-        single_label=surveyed.single_label,
-        has_gold=surveyed.has_gold,
+        labelled, executor, single_label=surveyed.single_label, has_gold=surveyed.has_gold
     )
     if history is not None and non_empty.workers is not None:
         history = history[non_empty.workers]
     state = method.learn(data, SolveOptions(callback=callback, prior=history))
     method.warn_unless_settled(state.converged, state.n_iter)
-    estimates: dict[str, Any] = {name: getattr(state, name) for name in ("confusion", "counts", "extra")}
-    if non_empty.workers is not None:
-        expander = NonEmpty(np.empty(0, dtype=bool), non_empty.workers, surveyed.weight[non_empty.workers])
-        estimates = expander.expand_worker_fields(**estimates, worker_fields=method.worker_fields())
+    estimates = _all_workers(method, state, surveyed, non_empty)
     # A pass over the data, run when the skills are first read.
     skill = partial(
         skills, data, state.predictor, state.n_worker_posteriors, non_empty.workers, expected_wrong(state.extra)
@@ -380,3 +375,14 @@ def fit_parts(
         ),
         **state.trace_fields() | {"extra": estimates["extra"]},
     )
+
+
+def _all_workers(
+    method: Aggregator, state: FitState, surveyed: PartsSurvey, non_empty: NonEmptyFilter
+) -> dict[str, Any]:
+    """Return confusion, counts and extra of a fit for all workers, those without labels included."""
+    estimates: dict[str, Any] = {name: getattr(state, name) for name in ("confusion", "counts", "extra")}
+    if non_empty.workers is None:
+        return estimates
+    expander = NonEmpty(np.empty(0, dtype=bool), non_empty.workers, surveyed.weight[non_empty.workers])
+    return expander.expand_worker_fields(**estimates, worker_fields=method.worker_fields())

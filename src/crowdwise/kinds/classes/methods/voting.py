@@ -148,10 +148,14 @@ class ConsensusAgreement(Additive):
 
 def agreement_with(rows: LabelRows, target: F8, moved: int = 0) -> ConsensusAgreement:
     """Return the agreement of the workers with target[task, class]."""
-    right = target[rows.task, rows.label]
+    return ConsensusAgreement(*sums_by_worker(rows, target[rows.task, rows.label]), np.array([float(moved)]))
+
+
+def sums_by_worker(rows: LabelRows, values: F8) -> tuple[F8, F8]:
+    """Return the summed weight of the rows of each worker, and the weighted sum of values[row]."""
     w = row_weights(rows)
-    n, hits = (np.bincount(rows.worker, weights=x, minlength=rows.n_workers) for x in (w, w * right))
-    return ConsensusAgreement(n.astype(np.float64), hits.astype(np.float64), np.array([float(moved)]))
+    n, total = (np.bincount(rows.worker, weights=x, minlength=rows.n_workers) for x in (w, w * values))
+    return n.astype(np.float64), total.astype(np.float64)
 
 
 # ----------------------------------------------------------------
@@ -366,10 +370,7 @@ def _z(space: Workspace, state: BWAState | None) -> F8:
 def residuals(votes: LabelRows, z: F8) -> tuple[F8, F8]:
     """Return the number of labels (with weights: their sum) of each worker, and their summed squared distance to z."""
     # |onehot(l) - z|² = 1 - 2 z_l + |z|²
-    distance = 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task]
-    w = row_weights(votes)
-    n, total = (np.bincount(votes.worker, weights=x, minlength=votes.n_workers) for x in (w, w * distance))
-    return n.astype(np.float64), total.astype(np.float64)
+    return sums_by_worker(votes, 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,17 +53,6 @@ def by_votes(space: Workspace) -> F8:
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorStart:
-    """A start from a given posterior of all tasks."""
-
-    posterior: F8
-
-    def __call__(self, space: Workspace) -> F8:
-        """The shard's rows of the posterior."""
-        return self.posterior[space.first : space.first + space.shard.n_tasks]
-
-
-@dataclass(frozen=True, eq=False)
 class PredictorStart:
     """A start from the posterior of another method."""
 

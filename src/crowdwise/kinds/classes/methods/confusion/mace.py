@@ -178,11 +178,7 @@ class MACE(PartitionedAggregator):
             trace=trace,
             n_iter=len(trace),
             converged=fit.converged,
-            extra={
-                "know": worker.know,
-                "habit": worker.habit,
-                "theta": transposed(fit.params.table()),
-            },
+            extra={"know": worker.know, "habit": worker.habit, "theta": transposed(fit.params.table())},
         )
 
     def starts(self, shape: VotesShape) -> list[Start]:
