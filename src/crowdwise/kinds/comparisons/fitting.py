@@ -32,18 +32,24 @@ from .maths.models import PairFit, PairRows, outcome
 I1 = npt.NDArray[np.int8]
 
 
+def chances(votes: Votes[Comparisons], score: F8, tie_level: float, tie_spread: float) -> tuple[I8, I8, F8]:
+    """Return the items left and right of each task, -1 without answers, and chance[task, outcome] by their scores."""
+    left, right = sides_of_tasks(votes)
+    has_answers = left >= 0
+    chance = np.full((votes.n_tasks, 3), 1 / 3)
+    chance[has_answers] = outcome(score, left[has_answers], right[has_answers], tie_level, tie_spread)
+    return left, right, chance
+
+
 def estimate_of(
     votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: I1 | None, level: float, seed: int
 ) -> ComparisonEstimate:
     """Build the estimate: scores with intervals and ranks at confidence `level`, and the outcome of each task."""
     from scipy.stats import norm
 
-    left, right = sides_of_tasks(votes)
-    has_answers = left >= 0
-    chance = np.full((votes.n_tasks, 3), 1 / 3)
-    chance[has_answers] = outcome(fit.score, left[has_answers], right[has_answers], fit.tie_level, fit.tie_spread)
+    left, right, chance = chances(votes, fit.score, fit.tie_level, fit.tie_spread)
     if gold is not None:
-        at = np.flatnonzero((gold >= 0) & has_answers)
+        at = np.flatnonzero((gold >= 0) & (left >= 0))
         chance[at] = np.eye(3)[gold[at]]
     se = np.full(rows.n_items, np.nan)
     ranks = np.ones((3, rows.n_items), dtype=np.int64)
@@ -268,13 +274,8 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("outcomes", "the known outcome of the pair", _outcomes, _right, _apply)
 
 
-def _estimate(result: Result) -> ComparisonEstimate:
-    assert isinstance(result.estimate, ComparisonEstimate)
-    return result.estimate
-
-
 def _outcomes(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(ComparisonEstimate)
     task = np.arange(len(estimate))
     return task, estimate.chance[task, estimate.outcome]
 
@@ -282,7 +283,7 @@ def _outcomes(result: Result) -> tuple[I8, F8]:
 def _right(votes: Votes[Comparisons], result: Result, gold: Any) -> F8:
     known = pair_gold(gold, votes)
     assert known is not None
-    is_right = (_estimate(result).outcome == known).astype(np.float64)
+    is_right = (result.estimate_as(ComparisonEstimate).outcome == known).astype(np.float64)
     return np.where(known >= 0, is_right, np.nan)
 
 
@@ -310,13 +311,7 @@ class ComparisonModel(Model[Votes[Comparisons]]):
 
     def posterior(self, votes: Votes[Comparisons]) -> F8:
         """chance[task, outcome] of each task by the scores of its two items."""
-        left, right = sides_of_tasks(votes)
-        has_answers = left >= 0
-        chance = np.full((votes.n_tasks, 3), 1 / 3)
-        chance[has_answers] = outcome(
-            self.score, left[has_answers], right[has_answers], self.tie_level, self.tie_spread
-        )
-        return chance
+        return chances(votes, self.score, self.tie_level, self.tie_spread)[2]
 
     def row_loglik(self, votes: Votes[Comparisons]) -> F8:
         """Log-likelihood of each answer given the scores and its worker's reliability; ties at the crowd's rate."""
@@ -334,8 +329,7 @@ class ComparisonModel(Model[Votes[Comparisons]]):
 
 def model_of(result: Result) -> ComparisonModel:
     """Restore the fitted model from a result."""
-    estimate, workers = result.estimate, result.worker_summary
-    assert isinstance(estimate, ComparisonEstimate)
+    estimate, workers = result.estimate_as(ComparisonEstimate), result.worker_summary
     assert isinstance(workers, ComparisonWorkers)
     level, spread = result.extra.get("tie_level"), result.extra.get("tie_spread", 0.0)
     for value in (level, spread):
@@ -348,8 +342,7 @@ def model_of(result: Result) -> ComparisonModel:
 
 def infer(result: Result, votes: Votes[Comparisons], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the winners of other pairs of the same items. The pairs come from the answers; scores are held fixed."""
-    estimate = result.estimate
-    assert isinstance(estimate, ComparisonEstimate)
+    estimate = result.estimate_as(ComparisonEstimate)
     table, is_fitted = lookup(estimate.items, votes.answers.items)
     if not is_fitted.all():
         unknown = votes.answers.items.filter(~pl.Series(is_fitted))
