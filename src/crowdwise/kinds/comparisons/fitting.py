@@ -149,12 +149,12 @@ def pair_gold(gold: Any, votes: Votes[Comparisons]) -> I1 | None:
 
 def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[I8, Comparisons]:
     """Return the codes of the gold tasks and their answers."""
-    known = pair_gold(gold, votes)
-    assert known is not None
+    gold_outcome = pair_gold(gold, votes)
+    assert gold_outcome is not None
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero(known >= 0)
+    at = np.flatnonzero(gold_outcome >= 0)
     sides = (left[at].astype(np.int32), right[at].astype(np.int32))
-    return at, Comparisons(*sides, known[at], votes.answers.items)
+    return at, Comparisons(*sides, gold_outcome[at], votes.answers.items)
 
 
 def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
@@ -187,14 +187,14 @@ class ComparisonAggregator(Method):
 
     def fit_votes(self, votes: Votes[Comparisons], gold: Any, options: FitOptions) -> FitOutput:
         """Fit the scores, then estimate the outcome of every pair and the quality of the workers."""
-        known = pair_gold(gold, votes)
+        gold_outcome = pair_gold(gold, votes)
         rows = rows_of(votes)
-        fit = self.solve(_with_gold(rows, votes, known), options.callback)
+        fit = self.solve(_with_gold(rows, votes, gold_outcome), options.callback)
         extra = {"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
         return FitOutput(
-            estimate=estimate_of(votes, rows, fit, known, self.level, self.seed),
+            estimate=estimate_of(votes, rows, fit, gold_outcome, self.level, self.seed),
             worker_summary=summarize_workers(votes, rows, fit),
-            gold=None if known is None else known >= 0,
+            gold=None if gold_outcome is None else gold_outcome >= 0,
             trace=fit.trace,
             n_iter=fit.n_iter,
             converged=fit.converged,
@@ -281,10 +281,10 @@ def _outcomes(result: Result) -> tuple[I8, F8]:
 
 
 def _right(votes: Votes[Comparisons], result: Result, gold: Any) -> F8:
-    known = pair_gold(gold, votes)
-    assert known is not None
-    is_right = (result.estimate_as(ComparisonEstimate).outcome == known).astype(np.float64)
-    return np.where(known >= 0, is_right, np.nan)
+    gold_outcome = pair_gold(gold, votes)
+    assert gold_outcome is not None
+    is_right = (result.estimate_as(ComparisonEstimate).outcome == gold_outcome).astype(np.float64)
+    return np.where(gold_outcome >= 0, is_right, np.nan)
 
 
 def _apply(

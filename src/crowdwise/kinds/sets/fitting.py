@@ -52,14 +52,18 @@ class SetAggregator(Method):
 
     def fit_votes(self, votes: Votes[Sets], gold: Any, options: FitOptions) -> FitOutput:
         """Estimate the probability of each class; gold replaces the estimates."""
-        known, rows = set_gold(gold, votes), rows_of(votes)
-        solution = self.solve(votes, rows, known, options.callback)
-        posterior = solution.posterior if known is None else np.where(known >= 0, known, solution.posterior)
+        gold_classes, rows = set_gold(gold, votes), rows_of(votes)
+        solution = self.solve(votes, rows, gold_classes, options.callback)
+        posterior = (
+            solution.posterior
+            if gold_classes is None
+            else np.where(gold_classes >= 0, gold_classes, solution.posterior)
+        )
         offered = None if votes.answers.menu is None else rows.offered_in_task > 0
         return FitOutput(
             estimate=SetPosterior(posterior, solution.rate, votes.answers.classes, offered, getattr(self, "cut", 0.5)),
             worker_summary=summarize_workers(rows, posterior, solution.hits, solution.alarms),
-            gold=None if known is None else np.asarray((known >= 0).any(axis=1)),
+            gold=None if gold_classes is None else np.asarray((gold_classes >= 0).any(axis=1)),
             **solution.trace_fields(),
         )
 
