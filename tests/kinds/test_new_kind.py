@@ -99,3 +99,12 @@ def test_methods_of_another_kind_are_refused(folder, crowdwise_cli):
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "--kind", "angles", "-m", "dawid_skene")
     assert code == 2
     assert "dawid_skene is for class labels, but these are directions" in err
+
+
+def test_a_table_is_read_as_its_votes():
+    table = {"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "angle": [10.0, 20.0, 300.0]}
+    assert cw.method("mean_direction").fit(table).angle.round(6).tolist() == [15, 300]
+    with pytest.raises(cw.DataError, match="pass a table with the columns task, worker, angle"):
+        cw.method("mean_direction").fit([10.0, 20.0])
+    with pytest.raises(cw.ParameterError, match="calibrate is not available for directions"):
+        cw.method("mean_direction").fit(table, {1: 15.0}, calibrate=True)

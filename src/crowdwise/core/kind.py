@@ -18,6 +18,7 @@ import polars as pl
 
 from .answers import Coder
 from .errors import DataError, ParameterError
+from .intake.coding import encode
 from .intake.columns import pick
 from .intake.frames import to_polars
 from .registry import get, names, register, resolve
@@ -88,24 +89,16 @@ class KindHooks:
             )
         if isinstance(votes, str | Path):
             raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
-        if self.kind.constructor is None:
-            raise DataError(f"votes are needed, got {type(votes).__name__}; read them first: cw.read(path)")
         if isinstance(votes, np.ndarray | list | tuple):
-            names = signature(self.kind.constructor).parameters.values()
-            columns = ", ".join(column.name for column in names if column.default is Parameter.empty
-                                and column.kind is not Parameter.VAR_KEYWORD)  # fmt: skip
-            raise DataError(
-                f"votes are needed, got {type(votes).__name__}; columns go through "
-                f"cw.{self.kind.name}.{self.kind.constructor.__name__}({columns})"
-            )
+            raise DataError(f"votes are needed, got {type(votes).__name__}; {self.kind.how_to_build}")
         return self.from_table(to_polars(votes))
 
     def from_table(self, table: pl.DataFrame) -> Votes[Any]:
         """Convert a table with the columns task, worker and those of an answer to votes."""
-        assert self.kind.constructor is not None
-        roles = None if self.kind.detect_columns is None else self.kind.detect_columns(table.columns)
-        columns, _ = pick(table, roles, "the frame", (), ("task", "worker", *self.kind.columns))
-        return self.kind.constructor(**columns)
+        kind = self.kind
+        roles = None if kind.detect_columns is None else kind.detect_columns(table.columns)
+        columns, _ = pick(table, roles, "the frame", (), ("task", "worker", *kind.columns))
+        return kind.votes._of(encode(columns, kind.coder)) if kind.constructor is None else kind.constructor(**columns)
 
     def _missing(self, what: str) -> ParameterError:
         return ParameterError(f"{what} is not available for {self.display_name}")
@@ -245,7 +238,8 @@ class Kind:
         coder: `coder(columns, **options)` reads the columns into answers.
         default: Name of the default method.
         hooks: The services of this kind (see `KindHooks`).
-        constructor: `constructor(task, worker, ...)` builds votes from columns: `cw.numbers.number_votes`.
+        constructor: `constructor(task, worker, ...)` builds votes from columns (`cw.numbers.number_votes`); None: the
+            columns are those of the coder.
         answers_word: What messages call its answers in the plural.
         votes: Class of its votes.
         detect_columns: `detect_columns(header)` returns which columns of a file hold an answer where the caller did
@@ -291,6 +285,16 @@ class Kind:
     def display_name(self) -> str:
         """What messages call answers of this kind."""
         return self.hooks.display_name
+
+    @property
+    def how_to_build(self) -> str:
+        """How to build votes from columns, for messages."""
+        if self.constructor is None:
+            return f"pass a table with the columns task, worker, {', '.join(self.columns)}"
+        parameters = signature(self.constructor).parameters
+        columns = [name for name, p in parameters.items() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+        worker = ["worker=..."] if "worker" in parameters and "worker" not in columns else []
+        return f"columns go through cw.{self.name}.{self.constructor.__name__}({', '.join(columns + worker)})"
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 F8 = npt.NDArray[np.float64]
 # What to do with workers who were not in the fit: raise, or treat them as the average worker.
 UnknownWorkers = Literal["error", "average"]
+E = TypeVar("E", bound=Estimate)
 _MISSING = object()  # distinct from None, which an attribute may be
 
 
@@ -130,6 +131,11 @@ class Result(FitTrace):
     def kind(self) -> Kind:
         """The kind of the answers."""
         return get(self.estimate.kind)
+
+    def estimate_as(self, estimate_type: type[E]) -> E:
+        """Return the estimate, which must be of this type."""
+        assert isinstance(self.estimate, estimate_type)
+        return self.estimate
 
     @property
     def plot(self) -> Any:

@@ -73,8 +73,7 @@ def box_gold(gold: Any, votes: Votes[Boxes]) -> tuple[GoldBoxes | None, pl.Serie
 
 def estimated_answers(votes: Votes[Boxes], result: Result) -> Boxes:  # noqa: ARG001
     """Return the estimated boxes as one answer per task."""
-    estimate = result.estimate
-    assert isinstance(estimate, BoxEstimate)
+    estimate = result.estimate_as(BoxEstimate)
     return Boxes(estimate.n_boxes, estimate.corner, estimate.tag, estimate.tags)
 
 
@@ -195,18 +194,13 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("boxes", "with an IoU of .5 or more with a known box of their class", _boxes, _right, _apply)
 
 
-def _estimate(result: Result) -> BoxEstimate:
-    assert isinstance(result.estimate, BoxEstimate)
-    return result.estimate
-
-
 def _boxes(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(BoxEstimate)
     return np.repeat(np.arange(len(estimate)), estimate.n_boxes), estimate.support
 
 
 def _right(votes: Votes[Boxes], result: Result, gold: Any) -> F8:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(BoxEstimate)
     task, gold_boxes = gold_answers(votes, gold)
     estimated = estimated_answers(votes, result).take(task)
     estimated, gold_boxes = align_classes(estimated, gold_boxes)

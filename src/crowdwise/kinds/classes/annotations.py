@@ -14,6 +14,7 @@ import polars as pl
 
 from ...core.arrays import F8, I4
 from ...core.errors import DataError, LedgerWarning
+from ...core.faults import caller_level
 from ...core.intake.coding import encode
 from ...core.intake.column import UnknownClasses
 from ...core.intake.columns import pick
@@ -259,7 +260,7 @@ def as_annotations(votes: Any) -> Annotations:
     messages = [f"{n:,} rows are left out: {reason}" for reason, n in annotations.ledger.dropped.items()]
     messages += [message for message in annotations.ledger.notes if "missing value" in message]
     for message in messages:
-        warnings.warn(f"the frame: {message}", LedgerWarning, stacklevel=3)
+        warnings.warn(f"the frame: {message}", LedgerWarning, stacklevel=caller_level())
     return annotations
 
 

@@ -32,18 +32,24 @@ from .maths.models import PairFit, PairRows, outcome
 I1 = npt.NDArray[np.int8]
 
 
+def chances(votes: Votes[Comparisons], score: F8, tie_level: float, tie_spread: float) -> tuple[I8, I8, F8]:
+    """Return the items left and right of each task, -1 without answers, and chance[task, outcome] by their scores."""
+    left, right = sides_of_tasks(votes)
+    has_answers = left >= 0
+    chance = np.full((votes.n_tasks, 3), 1 / 3)
+    chance[has_answers] = outcome(score, left[has_answers], right[has_answers], tie_level, tie_spread)
+    return left, right, chance
+
+
 def estimate_of(
     votes: Votes[Comparisons], rows: PairRows, fit: PairFit, gold: I1 | None, level: float, seed: int
 ) -> ComparisonEstimate:
     """Build the estimate: scores with intervals and ranks at confidence `level`, and the outcome of each task."""
     from scipy.stats import norm
 
-    left, right = sides_of_tasks(votes)
-    has_answers = left >= 0
-    chance = np.full((votes.n_tasks, 3), 1 / 3)
-    chance[has_answers] = outcome(fit.score, left[has_answers], right[has_answers], fit.tie_level, fit.tie_spread)
+    left, right, chance = chances(votes, fit.score, fit.tie_level, fit.tie_spread)
     if gold is not None:
-        at = np.flatnonzero((gold >= 0) & has_answers)
+        at = np.flatnonzero((gold >= 0) & (left >= 0))
         chance[at] = np.eye(3)[gold[at]]
     se = np.full(rows.n_items, np.nan)
     ranks = np.ones((3, rows.n_items), dtype=np.int64)
@@ -143,12 +149,12 @@ def pair_gold(gold: Any, votes: Votes[Comparisons]) -> I1 | None:
 
 def gold_answers(votes: Votes[Comparisons], gold: Any) -> tuple[I8, Comparisons]:
     """Return the codes of the gold tasks and their answers."""
-    known = pair_gold(gold, votes)
-    assert known is not None
+    gold_outcome = pair_gold(gold, votes)
+    assert gold_outcome is not None
     left, right = sides_of_tasks(votes)
-    at = np.flatnonzero(known >= 0)
+    at = np.flatnonzero(gold_outcome >= 0)
     sides = (left[at].astype(np.int32), right[at].astype(np.int32))
-    return at, Comparisons(*sides, known[at], votes.answers.items)
+    return at, Comparisons(*sides, gold_outcome[at], votes.answers.items)
 
 
 def estimated_answers(votes: Votes[Comparisons], result: Any) -> Comparisons:
@@ -181,14 +187,14 @@ class ComparisonAggregator(Method):
 
     def fit_votes(self, votes: Votes[Comparisons], gold: Any, options: FitOptions) -> FitOutput:
         """Fit the scores, then estimate the outcome of every pair and the quality of the workers."""
-        known = pair_gold(gold, votes)
+        gold_outcome = pair_gold(gold, votes)
         rows = rows_of(votes)
-        fit = self.solve(_with_gold(rows, votes, known), options.callback)
+        fit = self.solve(_with_gold(rows, votes, gold_outcome), options.callback)
         extra = {"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
         return FitOutput(
-            estimate=estimate_of(votes, rows, fit, known, self.level, self.seed),
+            estimate=estimate_of(votes, rows, fit, gold_outcome, self.level, self.seed),
             worker_summary=summarize_workers(votes, rows, fit),
-            gold=None if known is None else known >= 0,
+            gold=None if gold_outcome is None else gold_outcome >= 0,
             trace=fit.trace,
             n_iter=fit.n_iter,
             converged=fit.converged,
@@ -268,22 +274,17 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("outcomes", "the known outcome of the pair", _outcomes, _right, _apply)
 
 
-def _estimate(result: Result) -> ComparisonEstimate:
-    assert isinstance(result.estimate, ComparisonEstimate)
-    return result.estimate
-
-
 def _outcomes(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(ComparisonEstimate)
     task = np.arange(len(estimate))
     return task, estimate.chance[task, estimate.outcome]
 
 
 def _right(votes: Votes[Comparisons], result: Result, gold: Any) -> F8:
-    known = pair_gold(gold, votes)
-    assert known is not None
-    is_right = (_estimate(result).outcome == known).astype(np.float64)
-    return np.where(known >= 0, is_right, np.nan)
+    gold_outcome = pair_gold(gold, votes)
+    assert gold_outcome is not None
+    is_right = (result.estimate_as(ComparisonEstimate).outcome == gold_outcome).astype(np.float64)
+    return np.where(gold_outcome >= 0, is_right, np.nan)
 
 
 def _apply(
@@ -310,13 +311,7 @@ class ComparisonModel(Model[Votes[Comparisons]]):
 
     def posterior(self, votes: Votes[Comparisons]) -> F8:
         """chance[task, outcome] of each task by the scores of its two items."""
-        left, right = sides_of_tasks(votes)
-        has_answers = left >= 0
-        chance = np.full((votes.n_tasks, 3), 1 / 3)
-        chance[has_answers] = outcome(
-            self.score, left[has_answers], right[has_answers], self.tie_level, self.tie_spread
-        )
-        return chance
+        return chances(votes, self.score, self.tie_level, self.tie_spread)[2]
 
     def row_loglik(self, votes: Votes[Comparisons]) -> F8:
         """Log-likelihood of each answer given the scores and its worker's reliability; ties at the crowd's rate."""
@@ -334,8 +329,7 @@ class ComparisonModel(Model[Votes[Comparisons]]):
 
 def model_of(result: Result) -> ComparisonModel:
     """Restore the fitted model from a result."""
-    estimate, workers = result.estimate, result.worker_summary
-    assert isinstance(estimate, ComparisonEstimate)
+    estimate, workers = result.estimate_as(ComparisonEstimate), result.worker_summary
     assert isinstance(workers, ComparisonWorkers)
     level, spread = result.extra.get("tie_level"), result.extra.get("tie_spread", 0.0)
     for value in (level, spread):
@@ -348,8 +342,7 @@ def model_of(result: Result) -> ComparisonModel:
 
 def infer(result: Result, votes: Votes[Comparisons], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the winners of other pairs of the same items. The pairs come from the answers; scores are held fixed."""
-    estimate = result.estimate
-    assert isinstance(estimate, ComparisonEstimate)
+    estimate = result.estimate_as(ComparisonEstimate)
     table, is_fitted = lookup(estimate.items, votes.answers.items)
     if not is_fitted.all():
         unknown = votes.answers.items.filter(~pl.Series(is_fitted))

@@ -66,8 +66,8 @@ class CrowdBT(ComparisonAggregator):
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("comparisons_reversed", tasks=300, workers=20, labels=5, seed=1)
-    >>> found = CrowdBT().fit(crowd.votes)
-    >>> round(cw.evaluate(found, crowd.truth_table()).kendall, 1)
+    >>> result = CrowdBT().fit(crowd.votes)
+    >>> round(cw.evaluate(result, crowd.truth_table()).kendall, 1)
     0.8
     """
 

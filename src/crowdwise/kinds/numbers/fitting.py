@@ -167,9 +167,9 @@ class NumberAggregator(Method):
 
     def fit_votes(self, votes: Votes[Numbers], gold: Any, options: FitOptions) -> FitOutput:
         """Fit each part of the answers."""
-        known = number_gold(gold, votes)
+        gold_values = number_gold(gold, votes)
         parts = [
-            self._part(rows, None if known is None else known[:, j], options.n_shards)
+            self._part(rows, None if gold_values is None else gold_values[:, j], options.n_shards)
             for j, rows in enumerate(rows_of(votes))
         ]
         fits = [part.fit for part in parts]
@@ -178,7 +178,7 @@ class NumberAggregator(Method):
         def stack(name: str) -> F8:
             return np.stack([getattr(fit, name) for fit in fits], axis=1)
 
-        check = {} if known is None else {"gold_check": self._check(votes, known, parts, options.n_shards)}
+        check = {} if gold_values is None else {"gold_check": self._check(votes, gold_values, parts, options.n_shards)}
         return FitOutput(
             estimate=NumberEstimate(
                 value=stack("mean"),
@@ -188,7 +188,7 @@ class NumberAggregator(Method):
                 parts=names,
             ),
             worker_summary=NumberWorkers(stack("bias"), stack("spread"), stack("slope"), stack("weight"), names),
-            gold=None if known is None else np.asarray(~np.isnan(known).any(axis=1)),
+            gold=None if gold_values is None else np.asarray(~np.isnan(gold_values).any(axis=1)),
             trace=fits[0].trace,
             stage=np.asarray(fits[0].extra.get("stage", ()), dtype=np.int64),
             n_iter=max(fit.n_iter for fit in fits),

@@ -163,7 +163,7 @@ class _WorkerScores:
 
 def estimated_answers(votes: Votes[Outlines], result: Result) -> Outlines:  # noqa: ARG001
     """Return the estimated outlines as one answer per task."""
-    return _estimate(result).answers
+    return result.estimate_as(OutlineEstimate).answers
 
 
 def infer(result: Result, votes: Votes[Outlines], unknown_workers: UnknownWorkers) -> Result:
@@ -192,18 +192,13 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("images", "with an IoU of .5 or more with the known outlines", _images, _right, _apply)
 
 
-def _estimate(result: Result) -> OutlineEstimate:
-    assert isinstance(result.estimate, OutlineEstimate)
-    return result.estimate
-
-
 def _images(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(OutlineEstimate)
     return np.arange(len(estimate)), np.nan_to_num(estimate.agreement, nan=0.5)
 
 
 def _right(votes: Votes[Outlines], result: Result, gold: Any) -> F8:
-    estimate, is_right = _estimate(result), np.full(votes.n_tasks, np.nan)
+    estimate, is_right = result.estimate_as(OutlineEstimate), np.full(votes.n_tasks, np.nan)
     task, gold_outlines = gold_answers(votes, gold)
     for i, t in enumerate(task.tolist()):
         estimated, truth = estimate.answers.of_row(t), gold_outlines.of_row(i)

@@ -129,18 +129,13 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("likelier outcomes", "what happened", _outcomes, _right, _apply, probable=True)
 
 
-def _estimate(result: Result) -> ProbabilityEstimate:
-    assert isinstance(result.estimate, ProbabilityEstimate)
-    return result.estimate
-
-
 def _outcomes(result: Result) -> tuple[I8, F8]:
-    p = _estimate(result).probability
+    p = result.estimate_as(ProbabilityEstimate).probability
     return np.arange(len(p)), np.maximum(p, 1 - p)
 
 
 def _right(votes: Votes[Probabilities], result: Result, gold: Any) -> F8:
-    outcome, p = probability_gold(gold, votes), _estimate(result).probability
+    outcome, p = probability_gold(gold, votes), result.estimate_as(ProbabilityEstimate).probability
     assert outcome is not None
     hit = np.where(np.abs(p - 0.5) < 1e-12, 0.5, ((p > 0.5) == (outcome > 0.5)).astype(np.float64))
     return np.where(np.isnan(outcome), np.nan, hit)

@@ -118,8 +118,8 @@ class PlackettLuce(RankingAggregator):
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("rankings_mixed", tasks=40, workers=20, labels=6, seed=1)
-    >>> found = PlackettLuce().fit(crowd.votes)
-    >>> cw.evaluate(found, crowd.truth_table()).kendall > 0.7
+    >>> result = PlackettLuce().fit(crowd.votes)
+    >>> cw.evaluate(result, crowd.truth_table()).kendall > 0.7
     True
     """
 

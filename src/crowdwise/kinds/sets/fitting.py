@@ -52,14 +52,18 @@ class SetAggregator(Method):
 
     def fit_votes(self, votes: Votes[Sets], gold: Any, options: FitOptions) -> FitOutput:
         """Estimate the probability of each class; gold replaces the estimates."""
-        known, rows = set_gold(gold, votes), rows_of(votes)
-        solution = self.solve(votes, rows, known, options.callback)
-        posterior = solution.posterior if known is None else np.where(known >= 0, known, solution.posterior)
+        gold_classes, rows = set_gold(gold, votes), rows_of(votes)
+        solution = self.solve(votes, rows, gold_classes, options.callback)
+        posterior = (
+            solution.posterior
+            if gold_classes is None
+            else np.where(gold_classes >= 0, gold_classes, solution.posterior)
+        )
         offered = None if votes.answers.menu is None else rows.offered_in_task > 0
         return FitOutput(
             estimate=SetPosterior(posterior, solution.rate, votes.answers.classes, offered, getattr(self, "cut", 0.5)),
             worker_summary=summarize_workers(rows, posterior, solution.hits, solution.alarms),
-            gold=None if known is None else np.asarray((known >= 0).any(axis=1)),
+            gold=None if gold_classes is None else np.asarray((gold_classes >= 0).any(axis=1)),
             **solution.trace_fields(),
         )
 
@@ -134,8 +138,7 @@ def summarize_workers(rows: SetRows, posterior: F8, hits: F8 | None, alarms: F8 
 
 def estimated_answers(votes: Votes[Sets], result: Result) -> Sets:
     """Return the estimated sets as one answer per task."""
-    estimate = result.estimate
-    assert isinstance(estimate, SetPosterior)
+    estimate = result.estimate_as(SetPosterior)
     row, code = np.nonzero(estimate.member)
     start = np.searchsorted(row, np.arange(len(estimate) + 1))
     assert len(estimate) == votes.n_tasks
@@ -161,18 +164,13 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("sets", "equal to the known set", _sets, _right, _apply, probable=True, parts=_classes)
 
 
-def _estimate(result: Result) -> SetPosterior:
-    assert isinstance(result.estimate, SetPosterior)
-    return result.estimate
-
-
 def _sets(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(SetPosterior)
     return np.arange(len(estimate)), estimate.confidence
 
 
 def _right(votes: Votes[Sets], result: Result, gold: Any) -> F8:
-    estimate, truth = _estimate(result), set_gold(gold, votes)
+    estimate, truth = result.estimate_as(SetPosterior), set_gold(gold, votes)
     assert truth is not None
     offered = np.ones_like(estimate.member) if estimate.asked is None else estimate.asked
     is_complete = ((truth >= 0) | ~offered).all(axis=1) & (truth >= 0).any(axis=1)
@@ -182,7 +180,7 @@ def _right(votes: Votes[Sets], result: Result, gold: Any) -> F8:
 
 def _classes(votes: Votes[Sets], result: Result, gold: Any) -> tuple[I8, F8, F8]:
     """Return task, confidence and outcome of each offered class of each task."""
-    estimate, gold_table = _estimate(result), set_gold(gold, votes)
+    estimate, gold_table = result.estimate_as(SetPosterior), set_gold(gold, votes)
     assert gold_table is not None
     offered = np.ones_like(estimate.member) if estimate.asked is None else estimate.asked
     task, code = np.nonzero(offered & (votes.labels_per_task > 0)[:, None])
@@ -249,16 +247,14 @@ class SetPredictor(Model[Votes[Sets]]):
 
 def model_of(result: Result) -> SetPredictor:
     """Return the fitted model of a result."""
-    estimate, summary = result.estimate, result.worker_summary
-    assert isinstance(estimate, SetPosterior)
+    estimate, summary = result.estimate_as(SetPosterior), result.worker_summary
     assert isinstance(summary, SetWorkers)
     return SetPredictor(estimate.rate, summary.hits, summary.alarms)
 
 
 def infer(result: Result, votes: Votes[Sets], unknown_workers: UnknownWorkers) -> Result:
     """Estimate the label sets of new tasks by the fitted workers of a result."""
-    estimate = result.estimate
-    assert isinstance(estimate, SetPosterior)
+    estimate = result.estimate_as(SetPosterior)
     has_class = lookup(estimate.classes.cast(pl.String), votes.answers.classes.cast(pl.String))[1]
     if not has_class.all():
         new = votes.answers.classes.filter(~pl.Series(has_class))

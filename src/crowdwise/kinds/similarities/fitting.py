@@ -26,8 +26,7 @@ from .maths import Pairs, choose_k, together
 
 def estimated_answers(votes: Votes[Similarities], result: Result) -> Similarities:  # noqa: ARG001
     """Return the estimates as one answer per task."""
-    estimate = result.estimate
-    assert isinstance(estimate, SimilarityEstimate)
+    estimate = result.estimate_as(SimilarityEstimate)
     same = (estimate.same > 0.5).astype(np.int8)
     return Similarities(estimate.left.astype(np.int32), estimate.right.astype(np.int32), same, estimate.items)
 
@@ -206,8 +205,7 @@ def from_table(table: pl.DataFrame) -> Votes[Similarities]:
 
 def infer(result: Result, votes: Votes[Similarities], unknown_workers: UnknownWorkers) -> Result:
     """Estimate P(same) of other pairs by the clusters of their items (cluster shares for new items) and the answers."""
-    estimate, summary = result.estimate, result.worker_summary
-    assert isinstance(estimate, SimilarityEstimate)
+    estimate, summary = result.estimate_as(SimilarityEstimate), result.worker_summary
     assert isinstance(summary, SimilarityWorkers)
     fitted_worker, is_known = result.worker_codes(votes.workers, unknown_workers)
     at, is_fitted = lookup(estimate.items, votes.answers.items)

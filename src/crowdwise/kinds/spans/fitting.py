@@ -469,7 +469,7 @@ def from_path(q: F8, path: I8) -> DecodedUnits:
 
 def estimated_answers(votes: Votes[Spans], result: Result) -> Spans:  # noqa: ARG001
     """Return the estimated spans as one answer per task."""
-    estimate = _estimate(result)
+    estimate = result.estimate_as(SpanEstimate)
     return Spans(estimate.rows, estimate.tags.cast(pl.String))
 
 
@@ -489,18 +489,13 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("spans", "with the ends and the tag of a known span", _spans, _right, _apply)
 
 
-def _estimate(result: Result) -> SpanEstimate:
-    assert isinstance(result.estimate, SpanEstimate)
-    return result.estimate
-
-
 def _spans(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(SpanEstimate)
     return np.repeat(np.arange(len(estimate)), estimate.n_spans), estimate.sure
 
 
 def _right(votes: Votes[Spans], result: Result, gold: Any) -> F8:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(SpanEstimate)
     names, truth = span_truth(gold)
     at, placed = place_gold(pl.DataFrame({"task": names}), votes.tasks)
     rows = np.flatnonzero(placed)
@@ -557,8 +552,7 @@ class SpanModel(Model[Votes[Spans]]):
 
 def model_of(result: Result) -> SpanModel:
     """Return the fitted model of a result."""
-    estimate = result.estimate
-    assert isinstance(estimate, SpanEstimate)
+    estimate = result.estimate_as(SpanEstimate)
     params = {name: value for name, value in result.params.items() if name in _fields(result.method)}
     layers: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(int(result.extra.get("layers", 1)))]
     for name, value in result.extra.items():

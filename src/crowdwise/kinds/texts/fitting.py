@@ -327,13 +327,8 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("texts", "to the word", _texts, _right, _apply)
 
 
-def _estimate(result: Result) -> TextEstimate:
-    assert isinstance(result.estimate, TextEstimate)
-    return result.estimate
-
-
 def _texts(result: Result) -> tuple[I8, F8]:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(TextEstimate)
     return np.arange(len(estimate)), estimate.sure
 
 
@@ -342,7 +337,7 @@ def _right(votes: Votes[Texts], result: Result, gold: Any) -> F8:
     at, placed = place_gold(table, votes.tasks)
     rows = np.flatnonzero(placed)
     task, n = at[rows].astype(np.int64), len(rows)
-    outputs = _estimate(result).outputs
+    outputs = result.estimate_as(TextEstimate).outputs
     runs = word_runs([outputs[t] for t in task.tolist()] + table["output"].gather(rows.tolist()).to_list())
     out = np.full(votes.n_tasks, np.nan)
     out[task] = edit_counts(runs, np.arange(n), n + np.arange(n)) == 0
@@ -402,7 +397,7 @@ def infer(result: Result, votes: Votes[Texts], unknown_workers: UnknownWorkers) 
 
 def estimated_answers(votes: Votes[Texts], result: Result) -> Texts:  # noqa: ARG001
     """Return the estimates as answers, one per task."""
-    return texts_of(pl.Series("output", _estimate(result).outputs, dtype=pl.String))
+    return texts_of(pl.Series("output", result.estimate_as(TextEstimate).outputs, dtype=pl.String))
 
 
 def gold_answers(votes: Votes[Texts], gold: Any) -> tuple[I8, Texts]:

@@ -228,18 +228,13 @@ def decisions() -> DecisionHooks:
     return DecisionHooks("triplets", "with the known item closer", _sides, _right, _apply)
 
 
-def _estimate(result: Result) -> TripletEstimate:
-    assert isinstance(result.estimate, TripletEstimate)
-    return result.estimate
-
-
 def _sides(result: Result) -> tuple[I8, F8]:
-    p = _estimate(result).left_closer
+    p = result.estimate_as(TripletEstimate).left_closer
     return np.arange(len(p)), np.maximum(p, 1 - p)
 
 
 def _right(votes: Votes[Triplets], result: Result, gold: Any) -> F8:
-    estimate = _estimate(result)
+    estimate = result.estimate_as(TripletEstimate)
     side = gold_sides(gold, votes.tasks, (estimate.head, estimate.left, estimate.right), estimate.items)
     equal = ((estimate.left_closer > 0.5) == (side == 0)).astype(np.float64)
     return np.where(side >= 0, equal, np.nan)
@@ -256,8 +251,7 @@ def _apply(estimate: TripletEstimate, calibration: GoldCalibration, keep: Mask, 
 
 def infer(result: Result, votes: Votes[Triplets], unknown_workers: UnknownWorkers) -> Result:
     """Estimate other triplets of the same items from the embedding; new items raise DataError."""
-    estimate, summary = result.estimate, result.worker_summary
-    assert isinstance(estimate, TripletEstimate)
+    estimate, summary = result.estimate_as(TripletEstimate), result.worker_summary
     assert isinstance(summary, TripletWorkers)
     codes, is_known = result.worker_codes(votes.workers, unknown_workers)
     at, has_place = lookup(estimate.items, votes.answers.items)
@@ -283,7 +277,6 @@ def gold_answers(votes: Votes[Triplets], gold: Any) -> tuple[I8, Triplets]:
 
 def estimated_answers(votes: Votes[Triplets], result: Result) -> Triplets:  # noqa: ARG001
     """Return the estimates as answers, one per task."""
-    estimate = result.estimate
-    assert isinstance(estimate, TripletEstimate)
+    estimate = result.estimate_as(TripletEstimate)
     head, left, right = (getattr(estimate, name).astype(np.int32) for name in ("head", "left", "right"))
     return Triplets(head, left, right, (estimate.left_closer <= 0.5).astype(np.int8), estimate.items)
