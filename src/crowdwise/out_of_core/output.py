@@ -38,8 +38,8 @@ from .plan import PartitionPlan
 
 FORMAT = 3
 NAMES = (*OWN, OLD_LABELS)
-# Rows of labels.csv in memory at once.
-CSV_BLOCK = 100_000
+# Rows of CSV in memory at once, which grow with the table so that the parts are scanned at most MOST_SCANS times.
+CSV_BLOCK, MOST_SCANS = 100_000, 100
 # Number of tasks whose votes are written, for reports.
 SAMPLE_TASKS = 20_000
 Finish = Callable[[PartitionedResult], Any]
@@ -131,6 +131,7 @@ def csv_blocks(labels: Path, block: int = CSV_BLOCK) -> Iterator[str]:
     """Yield the tables of all parts as CSV, sorted by task; only a block of rows is in memory at a time."""
     parts = pl.scan_parquet(labels / "part-*.parquet").select(pl.exclude("gold"))
     tasks = parts.select("task").collect()["task"].sort()
+    block = max(block, len(tasks) // MOST_SCANS)
     for first in range(0, max(len(tasks), 1), block):
         names = tasks[first : first + block]
         rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
