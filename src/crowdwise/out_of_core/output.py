@@ -29,7 +29,7 @@ from ..evaluation.calibration import KEY
 from ..io.atomic import atomic_folder, refuse_to_overwrite
 from ..io.csv.cells import to_csv
 from ..io.result_files import load_files, write_result
-from ..io.run_folder import BLIND, LABELS, LEDGER, MOST_CSV_ROWS, OWN, SAMPLE, with_gold, write_confusion
+from ..io.run_folder import BLIND, LABELS, MOST_CSV_ROWS, OWN, SAMPLE, with_gold, write_confusion, write_ledger
 from ..kinds.classes.estimate import ClassPosterior
 from ..kinds.classes.methods.parts import PartEstimate, PartsFit
 from ..stats.hashing import name_hash
@@ -166,8 +166,7 @@ def _write_tables(fit: PartsFit, plan: PartitionPlan, folder: Path, facts: dict[
     to_csv(result.worker_table(), folder / "workers.csv")
     if result.confusion is not None:
         write_confusion(result, folder)
-    ledger = json.dumps(plan.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    (folder / LEDGER).write_text(ledger, encoding="utf-8")
+    write_ledger(plan.ledger, folder)
     sample(plan).write_parquet(folder / SAMPLE)
 
 
