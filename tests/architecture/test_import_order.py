@@ -8,8 +8,6 @@ from .packages import FACADES, HOOKS, LAZY, RANK, SRC, graph, imports, modules, 
 
 # Imports against the order that are still there, and what removes each.
 NOT_YET = {
-    # A result in parts answers these questions itself.
-    "crowdwise.evaluation.statement": "crowdwise.out_of_core",
     # The plan and the section about judges come through hooks.
     "crowdwise.kinds.classes.page.build": "crowdwise.active.plan",
     "crowdwise.kinds.classes.page.page": "crowdwise.judges.page",

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.evaluation.statement import at_error, mark_parts, trust
+from crowdwise.evaluation.statement import at_error, trust
 from crowdwise.out_of_core import calibrated, planning
 from crowdwise.out_of_core.fitting import ProgressCallbacks
+from crowdwise.out_of_core.shipping import mark_parts
 
 TASKS, PARTS = 1000, 4
 NAMES = np.array(["ant", "bee", "cat"])

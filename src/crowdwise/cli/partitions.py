@@ -171,11 +171,12 @@ def _fit_into(
 ) -> PartitionedFit:
     from ..core.result import Result
     from ..em.cluster import dask_executor
-    from ..evaluation.statement import ERROR, mark_parts
+    from ..evaluation.statement import ERROR
     from ..io.atomic import refuse_to_overwrite
     from ..out_of_core.fitting import ProgressCallbacks, check_calibration, check_method, fit_plan, work_folder_of
     from ..out_of_core.output import NAMES
     from ..out_of_core.planning import plan
+    from ..out_of_core.shipping import mark_parts
 
     refuse_to_overwrite(folder, NAMES, force)
     sampling: Any = None if gold_options.sampling is None else gold_options.sampling.value

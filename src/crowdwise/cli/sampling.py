@@ -68,7 +68,6 @@ def resolve_sampling(
     the answer to a question on the terminal.
     """
     from ..core.errors import ParameterError
-    from ..evaluation.guarantee.sampling import draw_beside
 
     if gold is None:
         if sampling is not None:
@@ -76,6 +75,8 @@ def resolve_sampling(
         return None
     if sampling is not None:
         return sampling.value
+    from ..evaluation.guarantee.sampling import draw_beside
+
     found_draw = None if path is None else draw_beside(path, gold, tasks)
     if found_draw is not None:
         record, file = found_draw
@@ -121,19 +122,19 @@ def print_assumed_sampling(result: Result) -> None:
 
 def refuse_check_overwrite(check: Path | None, force: bool) -> None:
     """Refuse to overwrite the file of tasks to check or its record."""
-    from ..evaluation.guarantee.sampling import record_of
-    from ..io.atomic import refuse_to_overwrite
-
     if check is not None:
+        from ..evaluation.guarantee.sampling import record_of
+        from ..io.atomic import refuse_to_overwrite
+
         refuse_to_overwrite(check.parent, (check.name, record_of(check).name), force)
 
 
 def write_check(result: Result, check: Path | None, seed: int) -> str:
     """Write the file of tasks to check, if named; return its name."""
+    if check is None:
+        return ""
     from ..evaluation.guarantee.sampling import save_check
     from ..evaluation.statement import TO_CHECK
 
-    if check is None:
-        return ""
     save_check(result, check, TO_CHECK, seed=seed)
     return str(check)

@@ -12,10 +12,9 @@ are counted by their own confidence only if the method's confidence was validate
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
-import polars as pl
 
 from ..core.arrays import F8, Mask
 from ..core.kind import KindHooks
@@ -24,7 +23,7 @@ from ..stats.gold_calibration import GoldCalibration, shippable
 from .guarantee import sequential
 
 if TYPE_CHECKING:
-    from ..out_of_core.shipping import ShippingRule
+    from ..out_of_core.partitioned_result import PartitionedResult
 
 
 ERROR = 0.05
@@ -169,7 +168,7 @@ def trust(result: Result, error: float | None = None) -> Trust:
     reason = str(check.get("reason", ""))
     expected = result.expected_accuracy
     if result.in_parts:
-        return in_parts(result, error)[0]
+        return cast("PartitionedResult", result).trust(error)
     gold = np.zeros(n, dtype=bool) if result.gold is None else np.asarray(result.gold)
     open_tasks = (np.asarray(result.labels_per_task) > 0) & ~gold
     is_given = gold & (result.confidence >= 1 - 1e-9)  # the truth that the fit was given; other gold only judged it
@@ -210,45 +209,6 @@ def _measured(result: Result, check: dict[str, Any], tasks: Mask, is_given: Mask
         return statement
     ships = is_given | (accepted & tasks & (same > 0))
     return replace(statement, ships=ships, rule=ACCEPT, estimate=statement.n_ship)
-
-
-def in_parts(result: Result, error: float) -> tuple[Trust, ShippingRule]:
-    """Return the statement of a partitioned result, counted part by part, and the rule that its labels are
-    chosen by.
-    """
-    from ..out_of_core.partitioned_result import PartitionedResult
-    from ..out_of_core.shipping import GIVEN, Shipping
-
-    assert isinstance(result, PartitionedResult)
-    check, shipping = result.extra.get("gold_check") or {}, Shipping(result)
-    nothing, reason = np.zeros(0, dtype=bool), str(check.get("reason", ""))
-    statement = Trust(result.n_tasks, 0, result.expected_accuracy, nothing, UNKNOWN, error, reason)
-    if not check or reason:
-        has_estimate = statement.share is not None
-        choice = shipping.by_own_confidence(error, settled_at(error)) if has_estimate else GIVEN
-        return replace(statement, rule=OWN if has_estimate else UNKNOWN, count=shipping.count(choice)), choice
-    calibration = stored_calibration(check)
-    choice = shipping.by_estimate(calibration, error)
-    statement = replace(statement, n_checked=int(check["n"]), rule=ESTIMATE, count=shipping.count(choice))
-    accepted = shipping.by_promise(error, RISK) if shipping.n_checked >= MIN_CHECKED else None
-    if accepted is None:
-        return statement, choice
-    return replace(statement, rule=ACCEPT, estimate=statement.count, count=shipping.count(accepted)), accepted
-
-
-def mark_parts(result: Result, error: float) -> Trust:
-    """Write the column "can_ship" into the table of a partitioned result, as `at_error` does in memory."""
-    from ..out_of_core.partitioned_result import PartitionedResult
-
-    assert isinstance(result, PartitionedResult)
-    level, choice = in_parts(result, error)
-
-    def marked(part: dict[str, Any]) -> pl.Series:
-        ships = pl.Series(choice.of(part))
-        return ships if level.counted else ships.set(~ships, None)  # null: unknown
-
-    result.add_column("can_ship", marked, *choice.columns)
-    return level
 
 
 def own_count(confidence: F8, error: float) -> int:

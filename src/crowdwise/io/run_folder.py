@@ -96,11 +96,10 @@ class Run:
             self._write_tables(new)
             if self.votes is not None:
                 self.votes.to_frame().write_parquet(new / VOTES)
-                for name, table in zip(ABOUT, (self.votes.about_tasks, self.votes.about_workers), strict=True):
+                tables = (self.votes.about_tasks, self.votes.about_workers, self.votes.links)
+                for name, table in zip((*ABOUT, LINKS), tables, strict=True):
                     if table is not None:
                         table.write_parquet(new / name)
-                if self.votes.links is not None:
-                    self.votes.links.write_parquet(new / LINKS)
             if self.history is not None:
                 to_csv(self.history, new / HISTORY)
             if more is not None:
@@ -117,8 +116,7 @@ class Run:
             to_csv(table, folder / name)
         if getattr(self.result.worker_summary, "confusion", None) is not None:
             write_confusion(self.result, folder)
-        text = json.dumps(self.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        (folder / LEDGER).write_text(text, encoding="utf-8")
+        write_ledger(self.ledger, folder)
 
     @staticmethod
     def load(folder: str | Path) -> Run:
@@ -202,26 +200,26 @@ def load_votes(folder: Path, result: Result, name: str = VOTES) -> Any:
         raise DataError(f"{printable(str(folder / name))} is damaged ({error})") from error
 
 
-def saved_about(folder: Path) -> pl.DataFrame | None:
-    """Return the table about the tasks in a run folder, if there is one."""
-    from .parquet import open_parquet
-
-    if not (folder / ABOUT[0]).is_file():
+def saved_about(folder: Path, name: str = ABOUT[0]) -> pl.DataFrame | None:
+    """Return a table in a run folder, by default that about the tasks; None if there is none."""
+    if not (folder / name).is_file():
         return None
-    table = open_parquet(folder / ABOUT[0], ABOUT[0])
+    table = open_parquet(folder / name, name)
     return table.read(table.header)
 
 
 def _with_about(votes: Votes[Any], folder: Path) -> Votes[Any]:
-    tables: dict[str, Any] = {}
-    for name, key in zip(ABOUT, ("tasks", "workers"), strict=True):
-        if (folder / name).is_file():
-            table = open_parquet(folder / name, name)
-            tables[key] = table.read(table.header)
-    if (folder / LINKS).is_file():
-        table = open_parquet(folder / LINKS, LINKS)
-        votes = votes.linked(table.read(table.header))
-    return votes.about(**tables) if tables else votes
+    links = saved_about(folder, LINKS)
+    if links is not None:
+        votes = votes.linked(links)
+    tasks, workers = (saved_about(folder, name) for name in ABOUT)
+    return votes if tasks is None and workers is None else votes.about(tasks=tasks, workers=workers)
+
+
+def write_ledger(ledger: Ledger, folder: Path) -> None:
+    """Write ledger.json."""
+    text = json.dumps(ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    (folder / LEDGER).write_text(text, encoding="utf-8")
 
 
 def saved_ledger(path: Path) -> Ledger:

@@ -29,7 +29,7 @@ from ..evaluation.calibration import KEY
 from ..io.atomic import atomic_folder, refuse_to_overwrite
 from ..io.csv.cells import to_csv
 from ..io.result_files import load_files, write_result
-from ..io.run_folder import BLIND, LABELS, LEDGER, MOST_CSV_ROWS, OWN, SAMPLE, with_gold, write_confusion
+from ..io.run_folder import BLIND, LABELS, MOST_CSV_ROWS, OWN, SAMPLE, with_gold, write_confusion, write_ledger
 from ..kinds.classes.estimate import ClassPosterior
 from ..kinds.classes.methods.parts import PartEstimate, PartsFit
 from ..stats.hashing import name_hash
@@ -38,8 +38,8 @@ from .plan import PartitionPlan
 
 FORMAT = 3
 NAMES = (*OWN, OLD_LABELS)
-# Rows of labels.csv in memory at once.
-CSV_BLOCK = 100_000
+# Rows of CSV in memory at once, which grow with the table so that the parts are scanned at most MOST_SCANS times.
+CSV_BLOCK, MOST_SCANS = 100_000, 100
 # Number of tasks whose votes are written, for reports.
 SAMPLE_TASKS = 20_000
 Finish = Callable[[PartitionedResult], Any]
@@ -131,6 +131,7 @@ def csv_blocks(labels: Path, block: int = CSV_BLOCK) -> Iterator[str]:
     """Yield the tables of all parts as CSV, sorted by task; only a block of rows is in memory at a time."""
     parts = pl.scan_parquet(labels / "part-*.parquet").select(pl.exclude("gold"))
     tasks = parts.select("task").collect()["task"].sort()
+    block = max(block, len(tasks) // MOST_SCANS)
     for first in range(0, max(len(tasks), 1), block):
         names = tasks[first : first + block]
         rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
@@ -165,8 +166,7 @@ def _write_tables(fit: PartsFit, plan: PartitionPlan, folder: Path, facts: dict[
     to_csv(result.worker_table(), folder / "workers.csv")
     if result.confusion is not None:
         write_confusion(result, folder)
-    ledger = json.dumps(plan.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    (folder / LEDGER).write_text(ledger, encoding="utf-8")
+    write_ledger(plan.ledger, folder)
     sample(plan).write_parquet(folder / SAMPLE)
 
 

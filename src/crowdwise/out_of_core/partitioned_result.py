@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from ..io.run_folder import BLIND, LABELS
 from ..kinds.classes.estimate import ClassPosterior
 from ..stats.hashing import fingerprint_of, sampling_order, sorted_blocks
 from .memory import free_memory, gigabytes
+
+if TYPE_CHECKING:
+    from ..evaluation.statement import Trust
 
 # Earlier versions wrote the parts to the folder OLD_LABELS.
 OLD_LABELS, SUCCESS = "labels", "_SUCCESS"
@@ -154,6 +157,12 @@ class PartitionedResult(Result):
         return fingerprint_of(
             sorted_blocks(lambda: (self._read(pl.scan_parquet(f).select("task"))["task"] for f in self._files))
         )
+
+    def trust(self, error: float) -> Trust:
+        """Return the trust statement, counted part by part."""
+        from .shipping import partitioned_trust
+
+        return partitioned_trust(self, error)[0]
 
     def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
         """Estimate new tasks from answers of the same workers, as `Result.infer`."""

@@ -6,14 +6,26 @@ Columns are read part by part, once for each question; memory does not grow with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from ..evaluation.guarantee import sequential
+from ..evaluation.statement import (
+    ACCEPT,
+    ESTIMATE,
+    MIN_CHECKED,
+    OWN,
+    RISK,
+    UNKNOWN,
+    Trust,
+    settled_at,
+    stored_calibration,
+)
 from ..stats.gold_calibration import GoldCalibration, shippable
 from .ranked import BLOCK, UNITS, Ranked, units
 
@@ -111,6 +123,36 @@ class Shipping:
         for part in self.result.columns("n_labels", "gold", name, *more):
             chosen = (part["n_labels"] > 0) & ~part["gold"]
             yield part[name][chosen | ~np.isnan(part["blind_right"]) if with_checked else chosen]
+
+
+def partitioned_trust(result: PartitionedResult, error: float) -> tuple[Trust, ShippingRule]:
+    """Return the statement of a partitioned result, counted part by part, and the rule of the labels that ship."""
+    check, shipping = result.extra.get("gold_check") or {}, Shipping(result)
+    nothing, reason = np.zeros(0, dtype=bool), str(check.get("reason", ""))
+    statement = Trust(result.n_tasks, 0, result.expected_accuracy, nothing, UNKNOWN, error, reason)
+    if not check or reason:
+        has_estimate = statement.share is not None
+        choice = shipping.by_own_confidence(error, settled_at(error)) if has_estimate else GIVEN
+        return replace(statement, rule=OWN if has_estimate else UNKNOWN, count=shipping.count(choice)), choice
+    calibration = stored_calibration(check)
+    choice = shipping.by_estimate(calibration, error)
+    statement = replace(statement, n_checked=int(check["n"]), rule=ESTIMATE, count=shipping.count(choice))
+    accepted = shipping.by_promise(error, RISK) if shipping.n_checked >= MIN_CHECKED else None
+    if accepted is None:
+        return statement, choice
+    return replace(statement, rule=ACCEPT, estimate=statement.count, count=shipping.count(accepted)), accepted
+
+
+def mark_parts(result: PartitionedResult, error: float) -> Trust:
+    """Write the column "can_ship" into the table of a partitioned result, as `at_error` does in memory."""
+    level, choice = partitioned_trust(result, error)
+
+    def marked(part: dict[str, Any]) -> pl.Series:
+        ships = pl.Series(choice.of(part))
+        return ships if level.counted else ships.set(~ships, None)  # null: unknown
+
+    result.add_column("can_ship", marked, *choice.columns)
+    return level
 
 
 def _lowest_unit(ranked: Ranked, error: float, lowest: float) -> int | None:

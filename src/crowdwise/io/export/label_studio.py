@@ -101,7 +101,7 @@ def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
         for row in rows:
             if row["worker"] not in models:
                 number += 1
-                annotations.append(_annotation(row, number, control, item.data))
+                annotations.append(annotation_of(row, number, result_of(row["label"], control, item.data)))
         if item.name in gold:
             number += 1
             truth = {"id": number, "completed_by": None, "was_cancelled": False, "ground_truth": True}
@@ -118,7 +118,8 @@ def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
         yield {"id": as_id(item.id), "data": item.data, "annotations": annotations, "predictions": predictions}
 
 
-def _annotation(row: Row, number: int, control: Control, data: Any) -> dict[str, Any]:
+def annotation_of(row: Row, number: int, result: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return an annotation with these results."""
     return {
         "id": number,
         "completed_by": as_id(row["worker"]),
@@ -126,7 +127,7 @@ def _annotation(row: Row, number: int, control: Control, data: Any) -> dict[str,
         "ground_truth": False,
         "lead_time": row["duration"],
         "created_at": moment(row["time"]),
-        "result": result_of(row["label"], control, data),
+        "result": result,
     }
 
 

@@ -22,10 +22,9 @@ def write_predictions(result: Result, path: Path, original: Reading | None = Non
     """
     control = own_control(result.kind) if original is None or original.control is None else original.control
     predictions = _predictions(result, control)
+    write_json_array(prediction_tasks(predictions, original), path)
     if original is None or original.items is None:
-        write_json_array((_named(task, prediction) for task, prediction in predictions.items()), path)
         return (names_only(control),)
-    write_json_array(_tasks(original, predictions), path)
     left = (
         (f"{len(predictions):,} tasks of the result are not in the original and are left out",) if predictions else ()
     )
@@ -46,14 +45,17 @@ def _predictions(result: Result, control: Control) -> dict[str, tuple[dict[str, 
     return predictions
 
 
-def _named(task: str, prediction: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
-    return {"data": {OBJECT: task, "task": task, **prediction[0]}, "predictions": [prediction[1]]}
-
-
-def _tasks(
-    original: Reading, predictions: dict[str, tuple[dict[str, Any], dict[str, Any]]]
+def prediction_tasks(
+    predictions: dict[str, tuple[dict[str, Any], dict[str, Any]]], original: Reading | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the original's tasks with predictions, which are removed from `predictions`."""
-    for item in original.items() if original.items is not None else ():
+    """Yield tasks with predictions, of task -> (further data, prediction).
+
+    If the original has tasks, its tasks are written, and their predictions are removed from `predictions`.
+    """
+    if original is None or original.items is None:
+        for task, (data, prediction) in predictions.items():
+            yield {"data": {OBJECT: task, "task": task, **data}, "predictions": [prediction]}
+        return
+    for item in original.items():
         if item.name in predictions:
             yield {"id": as_id(item.id), "data": item.data, "predictions": [predictions.pop(item.name)[1]]}

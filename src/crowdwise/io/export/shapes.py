@@ -12,7 +12,9 @@ import polars as pl
 
 from ...core.result import Result
 from .archives import cvat_xml, write_files
-from .rows import OBJECT, Row, answer_of, as_id, by_item, by_task, moment, task_facts, write_json_array
+from .label_studio import annotation_of
+from .predictions import prediction_tasks
+from .rows import Row, answer_of, as_id, by_item, by_task, task_facts, write_json_array
 
 if TYPE_CHECKING:
     from ..reading import Reading
@@ -134,11 +136,8 @@ def _tasks(reading: Reading, kind: str, facts: dict[str, dict[str, Any]]) -> Ite
         annotations = []
         for row in rows:
             number += 1
-            annotations.append({
-                "id": number, "completed_by": as_id(row["worker"]), "was_cancelled": False, "ground_truth": False,
-                "created_at": moment(row["time"]), "lead_time": row["duration"],
-                "result": label_studio_shapes(row["label"], kind, facts.get(item.name, {})),
-            })  # fmt: skip
+            result = label_studio_shapes(row["label"], kind, facts.get(item.name, {}))
+            annotations.append(annotation_of(row, number, result))
         yield {"id": as_id(item.id), "data": item.data, "annotations": annotations}
 
 
@@ -148,16 +147,11 @@ def write_label_studio_result(result: Result, path: Path, original: Reading | No
     answers = {str(task): text for task, text in table.select("task", kind).iter_rows()}
     version = f"crowdwise:{result.method}"
     facts: dict[str, dict[str, Any]] = {} if original is None else task_facts(original.annotations)
-
-    def prediction(task: str) -> dict[str, Any]:
-        return {"model_version": version, "result": label_studio_shapes(answers[task], kind, facts.get(task, {}))}
-
-    if original is not None and original.items is not None:
-        tasks = ({"id": as_id(item.id), "data": item.data, "predictions": [prediction(item.name)]}
-                 for item in original.items() if item.name in answers)  # fmt: skip
-    else:
-        tasks = ({"data": {OBJECT: task, "task": task}, "predictions": [prediction(task)]} for task in answers)
-    write_json_array(tasks, path)
+    predictions: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+    for task, text in answers.items():
+        shapes = label_studio_shapes(text, kind, facts.get(task, {}))
+        predictions[task] = {}, {"model_version": version, "result": shapes}
+    write_json_array(prediction_tasks(predictions, original), path)
     return () if facts else (UNSIZED,)
 
 

@@ -121,8 +121,8 @@ def _are_spans(value: Any) -> bool:
 def _suggest(rows: RowBuilder, task: str | None, suggestion: Answer, question: str, at: str) -> None:
     value, agent, score = suggestion
     worker = f"model:{text(agent, 'agent', at) or 'unnamed'}"
-    rows.sources[worker] = "model"
-    rows.add(task, worker, _labels(value, question, at), confidence=number(score), kind=_kind(value))
+    labels = _labels(value, question, at)
+    rows.add(task, worker, labels, confidence=number(score), kind=_kind(value), source="model")
 
 
 def _kind(value: Any) -> str:

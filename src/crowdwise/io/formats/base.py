@@ -164,12 +164,15 @@ class RowBuilder:
         confidence: float = NAN,
         kind: str | None = None,
         facts: Mapping[str, Any] | None = None,
+        source: str | None = None,
     ) -> None:
         """Add one answer; several labels are resolved by the policy, an empty list is a missing label.
 
         `kind` is the kind of the answer, if the file states it (a star rating, a choice); `facts` are columns about
-        the row.
+        the row; `source` states whether the worker is human or a model.
         """
+        if worker and source is not None:
+            self.sources[worker] = source
         if facts:
             self._facts[len(self)] = facts
         if labels:

@@ -150,17 +150,15 @@ class _Export:
                 time=moment(annotation.get("created_at")),
                 duration=number(annotation.get("lead_time")),
                 kind=self._kind(question),
+                source="human",
             )
-            if worker is not None:
-                self._of(question).sources[worker] = "human"
 
     def _prediction(self, task: str | None, prediction: dict[str, Any], data: Any, at: str) -> None:
         self.answers += 1
         worker = f"model:{text(prediction.get('model_version'), 'model_version', at) or 'unnamed'}"
         for question, labels in self._answers(task, prediction, data, at).items():
             score = number(prediction.get("score"))
-            self._of(question).add(task, worker, labels, confidence=score, kind=self._kind(question))
-            self._of(question).sources[worker] = "model"
+            self._of(question).add(task, worker, labels, confidence=score, kind=self._kind(question), source="model")
 
     def _of(self, question: str) -> RowBuilder:
         return self.rows.setdefault(question, RowBuilder())

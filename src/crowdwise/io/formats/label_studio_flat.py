@@ -101,11 +101,9 @@ def _add(rows: RowBuilder, record: dict[str, Any], question: str, name: str, at:
     if not answers:
         rows.drop(NO_ANSWER)
         return None
-    if worker:
-        rows.sources[worker] = "human"
     created, lead_time = moment(record.get("created_at")), number(record.get("lead_time"))
     kind = None if control is None else KINDS.get(control, "classes")
-    rows.add(task, worker, answers, time=created, duration=lead_time, kind=kind)
+    rows.add(task, worker, answers, time=created, duration=lead_time, kind=kind, source="human")
     return control
 
 

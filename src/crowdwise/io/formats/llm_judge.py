@@ -122,12 +122,11 @@ def _add(rows: RowBuilder, record: dict[str, Any], chosen: dict[str, str], optio
     if verdict is None or not verdict.strip() or (graded and verdict in ("-1", "-1.0")):
         rows.drop(NO_ANSWER, worker=worker)
         return judged is not None
-    if worker:
-        rows.sources[worker] = "model"
     score = next((record[name] for name in SCORES if name in record and name != chosen["label"]), None)
     time = next((record[name] for name in TIMES if name in record), None)
     confidence = _from_logprob(record) if score is None else number(score)
-    rows.add(task, worker, [verdict], confidence=confidence, time=moment(time), facts=_facts(record, chosen.values()))
+    facts = _facts(record, chosen.values())
+    rows.add(task, worker, [verdict], confidence=confidence, time=moment(time), facts=facts, source="model")
     return judged is not None
 
 

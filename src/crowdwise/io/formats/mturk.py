@@ -121,9 +121,8 @@ class _Answers:
             if dropped or not labels:
                 rows.drop(dropped or NO_ANSWER)
                 continue
-            if row.get(self.worker):
-                rows.sources[str(row[self.worker])] = "human"
-            rows.add(task, row.get(self.worker), labels, time=moment(row.get("SubmitTime")), duration=duration)
+            time = moment(row.get("SubmitTime"))
+            rows.add(task, row.get(self.worker), labels, time=time, duration=duration, source="human")
 
     def _from_json(self, row: Row) -> list[str]:
         at = f"{self.where}, assignment {row.get('AssignmentId')}"

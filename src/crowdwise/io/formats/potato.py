@@ -43,9 +43,7 @@ def read(source: Source, where: str, options: ReadOptions) -> ParsedFile:
             for scheme, values in _schemes(labels, at).items():
                 scheme_rows = rows.setdefault(scheme, RowBuilder())
                 answers = _labels_of(values, scheme, at)
-                if worker:
-                    scheme_rows.sources[worker] = "human"
-                scheme_rows.add(instance, worker, answers, duration=seconds)
+                scheme_rows.add(instance, worker, answers, duration=seconds, source="human")
     if not states:
         raise DataError(f"{where} holds no {' or '.join(NAMES)}; is it Potato's output?")
     question = one_of(sorted(rows), options.question, where)

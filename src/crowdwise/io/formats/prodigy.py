@@ -58,10 +58,8 @@ def _mark(rows: RowBuilder, example: dict[str, Any], options: ReadOptions, at: s
         return
     if not isinstance(spans, list) or not all(is_span(span) for span in spans):
         raise DataError(f"{at}: spans is not a list of objects with start and end; export it again")
-    worker = _worker(example, options, at)
-    if worker:
-        rows.sources[worker] = "human"
-    rows.add(task, worker, [as_answer(mark_of(span) for span in spans)], time=number(example.get("_timestamp")))
+    answers = [as_answer(mark_of(span) for span in spans)]
+    rows.add(task, _worker(example, options, at), answers, time=number(example.get("_timestamp")), source="human")
 
 
 def _worker(example: dict[str, Any], options: ReadOptions, at: str) -> str | None:
@@ -91,7 +89,4 @@ def _add(rows: RowBuilder, example: dict[str, Any], choice: bool, options: ReadO
     if not labels:
         rows.drop(NO_ANSWER)
         return
-    worker = _worker(example, options, at)
-    if worker:
-        rows.sources[worker] = "human"
-    rows.add(task, worker, labels, time=number(example.get("_timestamp")))
+    rows.add(task, _worker(example, options, at), labels, time=number(example.get("_timestamp")), source="human")

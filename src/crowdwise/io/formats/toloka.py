@@ -98,8 +98,5 @@ def _add(
         # Times are those of the page, which may hold several tasks: they are divided among them.
         share = (submitted - started) / sizes.get(str(row.get(SUITE)), 1)
         time = submitted if submitted == submitted else started
-        worker = row[WORKER]
-        if worker:
-            rows.sources[worker] = "human"
-        rows.add(task or None, worker, [str(label)], time=time, duration=share)
+        rows.add(task or None, row[WORKER], [str(label)], time=time, duration=share, source="human")
     return is_rejected
