@@ -112,17 +112,18 @@ def _densities() -> tuple[F8, F8]:
     """Return honest[ability, hypothesis] and the log prior of the hypotheses."""
     densities, prior = [], []
     for middle in MIDDLES:
-        stray = _lognormal(middle, STRAY_SPREAD)
+        stray = lognormal(GRID, middle, STRAY_SPREAD)
         for spread, p in zip(SPREADS, SPREAD_PRIOR, strict=True):
-            densities.append((1 - STRAY) * _lognormal(middle, spread) + STRAY * stray)
+            densities.append((1 - STRAY) * lognormal(GRID, middle, spread) + STRAY * stray)
             prior.append(np.log(p))
     return np.array(densities).T, np.array(prior)
 
 
-def _lognormal(middle: float, spread: float) -> F8:
-    positive = np.maximum(GRID, 1e-9)
+def lognormal(grid: F8, middle: float, spread: float) -> F8:
+    """Probabilities on a grid of a log-normal distribution with this median and standard deviation of the logarithm."""
+    positive = np.maximum(grid, 1e-9)
     density = np.exp(-0.5 * ((np.log(positive) - np.log(middle)) / spread) ** 2) / positive
-    density = np.where(GRID > 1e-9, density, 0.0)
+    density = np.where(grid > 1e-9, density, 0.0)
     return np.asarray(density / density.sum())
 
 

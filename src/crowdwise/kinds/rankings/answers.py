@@ -17,6 +17,7 @@ from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, widened
 from ...core.votes import Votes, frozen
+from ...stats.ragged import ranges, spread, starts
 from ..comparisons.answers import plain_text
 from .maths import RankRows
 
@@ -142,13 +143,17 @@ class Rankings(Answers):
         """Number of items that each row ranks."""
         return np.diff(self.offset)
 
+    @property
+    def row_and_place(self) -> tuple[I8, I8]:
+        """The row of each ranked item, and its index in the row."""
+        return spread(np.zeros(len(self), dtype=np.int64), self.size)
+
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """The answers of these rows."""
         picked = np.flatnonzero(rows) if rows.dtype == bool else rows
         size = self.size[picked]
-        offset = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-        at = np.repeat(self.offset[picked] - offset[:-1], size) + np.arange(int(offset[-1]))
-        return type(self)(offset, self.item[at], self.level[at], self.rest[picked], self.items)
+        at = ranges(self.offset[picked], size)
+        return type(self)(starts(size), self.item[at], self.level[at], self.rest[picked], self.items)
 
     def join(self, other: Self) -> Self:
         """Concatenate two sets of answers, over the items of both."""
@@ -189,9 +194,8 @@ class Rankings(Answers):
         """A code for each distinct ranking; the order of tied items does not matter."""
         width = int(self.size.max(initial=0))
         table = np.full((len(self), 2 * width + 1), -1, dtype=np.int64)
-        row = np.repeat(np.arange(len(self)), self.size)
+        row, place = self.row_and_place
         order = np.lexsort((self.item, self.level, row))
-        place = np.arange(len(order)) - np.repeat(self.offset[:-1], self.size)
         table[row, place] = self.item[order]
         table[row, width + place] = self.level[order]
         table[:, -1] = self.rest
@@ -253,9 +257,8 @@ class RankingCoder(Coder):
             )
         level = np.array([i for g, _ in readable for i, place in enumerate(g) for _ in place], dtype=np.int32)
         size = np.array([sum(map(len, g)) for g, _ in readable] or [0], dtype=np.int64)
-        offset = np.concatenate([[0], np.cumsum(size)])
         rest = np.array([r for _, r in readable] or [False], dtype=bool)
-        return Rankings(offset, codes.astype(np.int32), level, rest, items.rename("item")).take(at)
+        return Rankings(starts(size), codes.astype(np.int32), level, rest, items.rename("item")).take(at)
 
     def _read(self) -> tuple[I8, list[Groups | None], list[str]]:
         """Parse the distinct texts: the text code of each row, their groups, and what is wrong with them."""
@@ -300,8 +303,7 @@ def distance(answers: Rankings, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> F8:
     width = int(answers.size.max(initial=1))
     item = np.full((len(answers), width), -1, dtype=np.int64)
     level = np.zeros((len(answers), width), dtype=np.float64)
-    row = np.repeat(np.arange(len(answers)), answers.size)
-    place = np.arange(len(row)) - np.repeat(answers.offset[:-1], answers.size)
+    row, place = answers.row_and_place
     item[row, place], level[row, place] = answers.item, answers.level
     out = np.empty(len(i))
     step = max(1, _CELLS // width**2)
