@@ -217,17 +217,9 @@ def compare(
     jobs: int = 1,  # noqa: ARG001
     watch: Any = None,
 ) -> NumberComparison:
-    """Fit several methods and compare them. Methods that cannot run are listed with the reason.
+    """Fit several methods and compare them; arguments as in `evaluation.compare`.
 
-    Args:
-        votes: The votes.
-        methods: Names of methods; by default all methods for numbers.
-        truth: True values to score against.
-        gold: Gold values that are given to the methods.
-        seed: Seed of the methods and of the folds.
-        folds: Number of folds for the held-out error; 0 skips it.
-        jobs: Ignored.
-        watch: Called with (index, number of methods, name) before each method.
+    Methods that cannot run are listed with the reason.
     """
     if folds < 0:
         raise ParameterError(f"folds must be 0 or more, got {folds}")
