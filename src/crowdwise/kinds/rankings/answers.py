@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder
+from ...core.answers import Answers, TextColumnCoder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, widened
 from ...core.votes import Votes, frozen
 from ...stats.ragged import ranges, spread, starts
@@ -204,30 +205,14 @@ class Rankings(Answers):
         return (np.unique(table, axis=0, return_inverse=True)[1].ravel(),)
 
 
-class RankingCoder(Coder):
+class RankingCoder(TextColumnCoder):
     """Read a column of rankings, as text or lists; an empty cell is a missing answer."""
 
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         if "ranking" not in columns:
             raise DataError("rankings need a column `ranking`, such as a>b>c")
-        self.text = plain_text(columns.pop("ranking"), "ranking").cast(pl.String).str.strip_chars()
+        super().__init__(plain_text(columns.pop("ranking"), "ranking").cast(pl.String).str.strip_chars())
         self.given = None if items is None else sorted_vocabulary(items, "item").cast(pl.String)
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows without a ranking."""
-        is_missing = (self.text.is_null() | (self.text == "").fill_null(False)).to_numpy()
-        return is_missing if is_missing.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these texts as missing."""
-        hit = self.text.is_in(list(names)).fill_null(False)
-        left_out = set(self.text.filter(hit).to_list())
-        self.text = self.text.set(hit, None)
-        return left_out
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Mark rankings of at least two items (or of one before all others); raise where one cannot be read."""
@@ -237,7 +222,7 @@ class RankingCoder(Coder):
             row = int(np.flatnonzero(is_bad)[0])
             others = f" (and {int(is_bad.sum()) - 1:,} more rows)" if is_bad.sum() > 1 else ""
             raise DataError(
-                f"row {row + 1}: the ranking {quote([self.text[row]])} {faults[at[row]]}{others}; write a>b>c, a>b=c "
+                f"row {row + 1}: the ranking {quote([self.texts[row]])} {faults[at[row]]}{others}; write a>b>c, a>b=c "
                 "for ties, or a JSON list"
             )
         is_long = np.array([g is not None and (sum(map(len, g[0])) > 1 or g[1]) for g in groups] or [False])[at]
@@ -262,8 +247,8 @@ class RankingCoder(Coder):
 
     def _read(self) -> tuple[I8, list[Groups | None], list[str]]:
         """Parse the distinct texts: the text code of each row, their groups, and what is wrong with them."""
-        texts = self.text.fill_null("").unique().sort()
-        at, _ = lookup(texts, self.text.fill_null(""))
+        texts = self.texts.fill_null("").unique().sort()
+        at, _ = lookup(texts, self.texts.fill_null(""))
         groups: list[Groups | None] = []
         faults: list[str] = []
         for text in texts.to_list():
@@ -329,8 +314,7 @@ NAMES = ("ranking", "order", "ranks", "preference_order")
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find a column with a name such as ranking."""
-    by_name = {name.strip().lower().replace(" ", "_"): name for name in header}
-    column = next((by_name[name] for name in NAMES if name in by_name), None)
+    column = first_named(header, " ".join(NAMES))
     return None if column is None else {"ranking": column}
 
 
