@@ -563,9 +563,9 @@ def leading_tag(share: F8, task: I8, seed: int) -> I8:
 # Workers who mark the beginning of every text agree with each other without reading. Their marks agree equally well
 # with the vote on any other text at the same position; marks that follow the text do not.
 
-# Agreement by position counts from this multiple of the agreement expected for marks at random positions, since so much
-# occurs by chance in a few texts. Chosen on planted crowds.
-MORE_THAN_ANYWHERE = 1.5
+# Agreement by position counts from this multiple of the agreement that is expected for marks at random positions, as
+# that much occurs by chance in a few texts. Chosen on planted crowds.
+CHANCE_FACTOR = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -628,12 +628,12 @@ def agreement_by_place(
     unit, tag, cell_worker = cells.unit[use], cells.tag[use] - 1, worker[cells.row[use]]
     length = units.length.astype(np.float64)
     marked_share = length @ mark / max(float(length.sum()), 1.0)
-    anywhere = sums(length[unit] * marked_share[tag], cell_worker, n_workers)
+    by_chance = sums(length[unit] * marked_share[tag], cell_worker, n_workers)
     best = np.zeros(n_workers)
     for position in positions:
         elsewhere = np.stack([position.marked_elsewhere(mark[:, g]) for g in range(n_tags)], axis=1)
         best = np.maximum(best, sums(elsewhere[unit, tag], cell_worker, n_workers))
-    return np.asarray(np.maximum(best - MORE_THAN_ANYWHERE * anywhere, 0.0))
+    return np.asarray(np.maximum(best - CHANCE_FACTOR * by_chance, 0.0))
 
 
 # ----------------------------------------------------------------
