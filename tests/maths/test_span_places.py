@@ -8,7 +8,7 @@ import pytest
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.kinds.spans.maths import (
-    MORE_THAN_ANYWHERE,
+    CHANCE_FACTOR,
     agreement_by_place,
     cells,
     span_rows,
@@ -59,7 +59,7 @@ def test_marks_at_one_place_are_explained_and_others_are_not():
         unit_positions(units),
     )  # fmt: skip
     anywhere = 5 * n * (5 * n) / (100 * n)
-    np.testing.assert_allclose(found, [5 * n - MORE_THAN_ANYWHERE * anywhere] * 2 + [0.0] * 2)
+    np.testing.assert_allclose(found, [5 * n - CHANCE_FACTOR * anywhere] * 2 + [0.0] * 2)
 
 
 def test_chance_is_taken_off_both_what_was_found_and_what_could_be():

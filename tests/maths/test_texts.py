@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from crowdwise.kinds.texts.answers import letter_runs, plain_words, put_together, word_runs, written
+from crowdwise.kinds.texts.answers import join_words, letter_runs, plain_words, word_runs, written_words
 from crowdwise.kinds.texts.maths import (
     Runs,
     edit_counts,
@@ -55,9 +55,9 @@ def test_edits_and_gleu_against_plain_code():
 
 def test_words_as_written_come_back():
     text = "  «Well-known», said Ann: it's 3.5!"
-    assert len(written(text)) == len(plain_words(text))
-    assert put_together(written(text)).replace(" ", "") == text.replace(" ", "")
-    assert written("…") == []
+    assert len(written_words(text)) == len(plain_words(text))
+    assert join_words(written_words(text)).replace(" ", "") == text.replace(" ", "")
+    assert written_words("…") == []
 
 
 def test_pairs_and_the_middle():

@@ -20,13 +20,14 @@ from .maths import ALL_SUBSETS, pareto, squared_correlation, subsets
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Subset = tuple[int, ...]
 
 MIN_GOLD = 45
 
 
 @dataclass(frozen=True)
-class Offer:
+class JudgeSet:
     """A set of judges, their price per task, and the out-of-fold loss of each gold task."""
 
     judges: Subset
@@ -43,11 +44,11 @@ class Frontier:
     note: str
 
 
-def frontier(voices: F8, truth: I8, price: F8, names: pl.Series, l2: float, seed: int) -> Frontier:
+def frontier(verdicts: F8, truth: I8, price: F8, names: pl.Series, l2: float, seed: int) -> Frontier:
     """Compute the frontier.
 
     Args:
-        voices: voices[gold task, judge, class], the verdicts on the gold tasks.
+        verdicts: verdicts[gold task, judge, class], the share of each class in a judge's verdicts on a gold task.
         truth: The class of each gold task.
         price: Price of each judge's verdict.
         names: Names of the judges.
@@ -56,20 +57,21 @@ def frontier(voices: F8, truth: I8, price: F8, names: pl.Series, l2: float, seed
     """
     n = len(truth)
     if n < MIN_GOLD:
-        return Frontier(_empty(), (), f"{n} gold labels are too few to choose judges; {MIN_GOLD} or more are needed")
+        reason = f"{n} gold labels are too few to choose judges; {MIN_GOLD} or more are needed"
+        return Frontier(pl.DataFrame([], schema=_SCHEMA), (), reason)
     rng = np.random.default_rng(seed)
     held_out = np.zeros(n, dtype=bool)
     held_out[rng.permutation(n)[: n // 3]] = True
     fold = folds(int((~held_out).sum()), rng)
-    offers = _offers(voices[~held_out], truth[~held_out], price, l2, fold)
-    mean = np.array([offer.loss.mean() for offer in offers])
-    on = np.flatnonzero(pareto(np.array([offer.cost for offer in offers]), mean))
-    best = offers[int(np.argmin(mean))]
-    choice = _cheapest(offers, best)
-    shown = sorted({*on.tolist(), offers.index(choice)}, key=lambda i: (offers[i].cost, mean[i]))
-    rows = [_row(offers[i], voices, truth, held_out, l2, names, offers[i] is choice) for i in shown]
+    candidates = _judge_sets(verdicts[~held_out], truth[~held_out], price, l2, fold)
+    mean = np.array([candidate.loss.mean() for candidate in candidates])
+    on = np.flatnonzero(pareto(np.array([candidate.cost for candidate in candidates]), mean))
+    best = candidates[int(np.argmin(mean))]
+    choice = _cheapest(candidates, best)
+    shown = sorted({*on.tolist(), candidates.index(choice)}, key=lambda i: (candidates[i].cost, mean[i]))
+    rows = [_row(candidates[i], verdicts, truth, held_out, l2, names, candidates[i] is choice) for i in shown]
     chosen = tuple(str(names[j]) for j in choice.judges)
-    note = f"scored on {int(held_out.sum())} gold tasks held out from the choice among {len(offers)} sets of judges"
+    note = f"scored on {int(held_out.sum())} gold tasks held out from the choice among {len(candidates)} sets of judges"
     return Frontier(pl.DataFrame(rows, schema=_SCHEMA), chosen, note)
 
 
@@ -79,52 +81,54 @@ _SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _empty() -> pl.DataFrame:
-    return pl.DataFrame([], schema=_SCHEMA)
-
-
-def _offers(voices: F8, truth: I8, price: F8, l2: float, fold: I8) -> list[Offer]:
+def _judge_sets(verdicts: F8, truth: I8, price: F8, l2: float, fold: I8) -> list[JudgeSet]:
     """All subsets of few judges, else those tried by greedy forward selection."""
-    m = voices.shape[1]
+    m = verdicts.shape[1]
 
-    def offer(judges: Subset) -> Offer:
-        part = voices[:, list(judges)]
+    def candidate(judges: Subset) -> JudgeSet:
+        part = verdicts[:, list(judges)]
         p = out_of_fold(lambda _: part, truth, l2, fold)
-        return Offer(judges, float(price[list(judges)].sum()), log_loss(p, truth))
+        return JudgeSet(judges, float(price[list(judges)].sum()), log_loss(p, truth))
 
     if m <= ALL_SUBSETS:
-        return [offer(judges) for judges in subsets(m)]
-    offers: list[Offer] = []
+        return [candidate(judges) for judges in subsets(m)]
+    candidates: list[JudgeSet] = []
     current: Subset = ()
     while len(current) < m:
-        tried = [offer((*current, j)) for j in range(m) if j not in current]
-        offers += tried
+        tried = [candidate((*current, j)) for j in range(m) if j not in current]
+        candidates += tried
         current = min(tried, key=lambda option: float(option.loss.mean())).judges
-    return [Offer(tuple(sorted(option.judges)), option.cost, option.loss) for option in offers]
+    return [JudgeSet(tuple(sorted(option.judges)), option.cost, option.loss) for option in candidates]
 
 
-def _cheapest(offers: list[Offer], best: Offer) -> Offer:
-    """The cheapest offer within one paired standard error of the best; among equally cheap ones the better."""
+def _cheapest(candidates: list[JudgeSet], best: JudgeSet) -> JudgeSet:
+    """The cheapest set within one paired standard error of the best; among equally cheap ones the better."""
     n = len(best.loss)
-    candidates = []
-    for option in offers:
+    as_good = []
+    for option in candidates:
         gap = option.loss - best.loss
         if gap.mean() <= gap.std(ddof=1) / np.sqrt(n) + 1e-12:
-            candidates.append(option)
-    return min(candidates, key=lambda option: (option.cost, float(option.loss.mean())))
+            as_good.append(option)
+    return min(as_good, key=lambda option: (option.cost, float(option.loss.mean())))
 
 
 def _row(
-    offer: Offer, voices: F8, truth: I8, held_out: npt.NDArray[np.bool_], l2: float, names: pl.Series, chosen: bool
+    candidate: JudgeSet,
+    verdicts: F8,
+    truth: I8,
+    held_out: npt.NDArray[np.bool_],
+    l2: float,
+    names: pl.Series,
+    chosen: bool,
 ) -> dict[str, Any]:
-    part = voices[:, list(offer.judges)]
+    part = verdicts[:, list(candidate.judges)]
     p = fit_stack(part[~held_out], truth[~held_out], l2).posterior(part[held_out])
     right = float((p.argmax(axis=1) == truth[held_out]).mean())
     low, high = jeffreys(right, int(held_out.sum()))
     return {
-        "judges": ", ".join(str(names[j]) for j in offer.judges),
-        "n_judges": len(offer.judges),
-        "cost": offer.cost,
+        "judges": ", ".join(str(names[j]) for j in candidate.judges),
+        "n_judges": len(candidate.judges),
+        "cost": candidate.cost,
         "accuracy": right,
         "accuracy_low": low,
         "accuracy_high": high,

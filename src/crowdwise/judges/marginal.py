@@ -29,7 +29,7 @@ MORE = 10  # labels of people that are compared with verdicts for the same money
 
 
 def marginal_table(
-    voices: F8, wrong: F8, truth: I8, price: F8 | None, names: pl.Series, l2: float, seed: int
+    verdicts: F8, wrong: F8, truth: I8, price: F8 | None, names: pl.Series, l2: float, seed: int
 ) -> pl.DataFrame:
     """Table with a row per judge: the loss of accuracy, R2 and effective number without them, and their own R2.
 
@@ -37,8 +37,8 @@ def marginal_table(
     """
     rng = np.random.default_rng(seed)
     fold = folds(len(truth), rng)
-    m, n = voices.shape[1], len(truth)
-    full = out_of_fold(lambda _: voices, truth, l2, fold)
+    m, n = verdicts.shape[1], len(truth)
+    full = out_of_fold(lambda _: verdicts, truth, l2, fold)
     times = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(DRAWS)]).astype(np.float64)
     hit = full.argmax(axis=1) == truth
     r2 = squared_correlation(full, truth)
@@ -47,12 +47,12 @@ def marginal_table(
     rows = []
     for j in range(m):
         others = [i for i in range(m) if i != j]
-        voice = voices[:, [j]]
-        r2_alone = squared_correlation(out_of_fold(lambda _, voice=voice: voice, truth, l2, fold), truth)  # type: ignore[misc]
+        verdict = verdicts[:, [j]]
+        r2_alone = squared_correlation(out_of_fold(lambda _, verdict=verdict: verdict, truth, l2, fold), truth)  # type: ignore[misc]
         row: dict[str, Any] = {"judge": str(names[j]), "price": None if price is None else float(price[j])}
         row |= {"r2_alone": r2_alone, "worth_up_to": worth_up_to(r2_alone)}
         if others:
-            part = voices[:, others]
+            part = verdicts[:, others]
             without = out_of_fold(lambda _, part=part: part, truth, l2, fold)  # type: ignore[misc]
             gain = hit.astype(np.float64) - (without.argmax(axis=1) == truth)
             r2_without = np.array([squared_correlation(without, truth, t) for t in times])

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from ..evaluation.scores import Table
+from ..report.text import number
 from .frontier import Frontier
 from .study import Judges
 
@@ -61,11 +62,6 @@ def blocks(study: Judges, prices: Any = None) -> list[Block]:
     if study.gold is not None:
         out += _frontier(study, study.frontier(prices), prices)
     return out
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    """Format a number, or a dash for None."""
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _judges(study: Judges) -> Table:

@@ -19,12 +19,11 @@ from ..kinds.classes.methods.gold import Gold, as_gold
 from ..kinds.classes.methods.judges import FamilyVote, JudgeStack, JudgeVerdicts, judge_verdicts, without_gold
 from .alternative import alternative_table
 from .bias import bias_table
-from .confidence import Stated, stated
 from .dependence import Effective, effective, pair_table, wrong_shares
 from .frontier import Frontier, frontier
 from .marginal import Spend, marginal_table, next_spend
 from .metadata import families_of, is_person, prices_of, refuse_gold_of_models, with_families
-from .table import judge_table
+from .table import Stated, judge_table, stated
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -98,10 +97,10 @@ class Judges:
         return self._frontier(None)
 
     def _frontier(self, prices: Any) -> Frontier:
-        gold_voices, truth, l2 = self._learning()
+        gold_verdicts, truth, l2 = self._learning()
         price, _ = self._prices(prices)
         price = np.ones(self.votes.n_workers) if price is None else price
-        return frontier(gold_voices, truth, price, self.votes.workers, l2, self.seed)
+        return frontier(gold_verdicts, truth, price, self.votes.workers, l2, self.seed)
 
     def marginal(self, prices: Any = None) -> pl.DataFrame:
         """Compute what each judge adds to the others.
@@ -109,10 +108,10 @@ class Judges:
         Args:
             prices: A mapping or a table worker, price (None: those of the study).
         """
-        gold_voices, truth, l2 = self._learning()
+        gold_verdicts, truth, l2 = self._learning()
         assert self.gold is not None
         wrong = wrong_shares(self.verdicts, self.gold.label.astype(np.int64), self._gold_tasks)
-        return marginal_table(gold_voices, wrong, truth, self._prices(prices)[0], self.votes.workers, l2, self.seed)
+        return marginal_table(gold_verdicts, wrong, truth, self._prices(prices)[0], self.votes.workers, l2, self.seed)
 
     def next_spend(self, prices: Any = None) -> Spend | None:
         """Recommend what to buy next: more verdicts of the chosen judges, or more labels of people.

@@ -222,24 +222,20 @@ def name_of(value: Any, longest: int = 24) -> str:
 
 def html(result: Result, rows: int = 10) -> str:
     """Return a Result as a small HTML table for notebooks with its least certain labels. Everything is escaped."""
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
+
+    from .notebook import table
 
     order = np.argsort(-result.entropy, kind="stable")[:rows]
-    cells = Markup("").join(
-        Markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>").format(
-            name_of(task, 80),
-            name_of(label, 40),
-            f"{100 * float(result.confidence[t]):.1f} %",
-            int(result.labels_per_task[t]),
-        )
+    cells = [
+        [name_of(task, 80), name_of(label, 40), f"{100 * result.confidence[t]:.1f} %", str(result.labels_per_task[t])]
         for t, task, label in zip(
             order,
             result.tasks.gather(order).to_list(),
             result.classes.gather(result.labels[order]).to_list(),
             strict=True,
         )
-    )
-    unsure = int((result.confidence < 0.9).sum())
+    ]
     head = Markup(
         "<p><b>{}</b>: {:,} tasks, {:,} workers, {:,} classes; mean confidence {}, {:,} below 90 %</p>"
     ).format(
@@ -247,10 +243,7 @@ def html(result: Result, rows: int = 10) -> str:
         len(result.tasks),
         len(result.workers),
         len(result.classes),
-        escape(f"{100 * result.mean_confidence:.1f} %"),
-        unsure,
+        f"{100 * result.mean_confidence:.1f} %",
+        int((result.confidence < 0.9).sum()),
     )
-    names = Markup(
-        "<thead><tr><th>task (least certain first)</th><th>label</th><th>confidence</th><th>labels</th></tr></thead>"
-    )
-    return str(head + Markup("<table>") + names + Markup("<tbody>") + cells + Markup("</tbody></table>"))
+    return str(head + table(["task (least certain first)", "label", "confidence", "labels"], cells))

@@ -12,6 +12,7 @@ from ..core.result import Result
 from ..core.votes import Votes
 from ..evaluation.scores import Scores
 from ..kinds.classes.annotations import Annotations
+from . import name_of
 
 # Shown at most: rows of votes, and classes in a list.
 ROWS, CLASSES = 8, 12
@@ -84,6 +85,5 @@ def _dropped(votes: Votes[Any]) -> str:
     return f"; {n:,} of {votes.ledger.rows_in:,} rows were dropped (see .ledger)" if n else ""
 
 
-def _name(value: Any, longest: int = 60) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+def _name(value: Any) -> str:
+    return name_of(f"{value:g}" if isinstance(value, float) else value, 60)

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from ..core.errors import DataError
 from ..evaluation.guarantee.certificate import Certificate, GroupTest
 from ..io.tables import open_table
@@ -95,7 +93,7 @@ def _figure(entry: dict[str, Any]) -> dict[str, Any]:
     wide = max(ends) - min(ends) or 1.0
     start, stop = min(ends) - 0.1 * wide, max(ends) + 0.1 * wide
     for row in rows:
-        row["bar"] = _bar(row, start, stop)
+        row["bar"] = svg.interval(row["value"], row["low"], row["high"], start=start, stop=stop)
     return {
         "people": str(entry["people"]), "level": float(entry["level"]), "rows": rows, "n_gold": int(entry["n_gold"]),
         "n_tasks": int(entry["n_tasks"]), "method": str(entry["method"]), "for": str(entry.get("for", "these")),
@@ -113,11 +111,8 @@ def _group(name: str, group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _bar(row: dict[str, Any], start: float, stop: float) -> Markup:
-    return svg.interval(row["value"], row["low"], row["high"], start=start, stop=stop)
+    """Return a number, or None for a missing value or an empty cell."""
+    return None if value is None or value == "" else float(value)
 
 
 # ----------------------------------------------------------------
@@ -148,9 +143,9 @@ def _gaps(path: Path) -> list[dict[str, Any]]:
     """Read the gaps that could be measured, drawn on one scale."""
     try:
         rows = [
-            {**row, **{name: _fairness_number(row[name]) for name in ("gap", "low", "high")}}
+            {**row, **{name: _number(row[name]) for name in ("gap", "low", "high")}}
             for row in _rows(path)
-            if _fairness_number(row["gap"]) is not None
+            if _number(row["gap"]) is not None
         ]
     except (KeyError, ValueError, TypeError) as error:
         raise DataError(f"{path} cannot be read ({error}); run fairness again") from None
@@ -159,7 +154,3 @@ def _gaps(path: Path) -> list[dict[str, Any]]:
         row["bar"] = svg.interval(row["gap"], row["low"], row["high"], start=-wide, stop=wide)
         row["sure"] = row["low"] is not None and row["high"] is not None and (row["low"] > 0 or row["high"] < 0)
     return rows[:SHOWN]
-
-
-def _fairness_number(value: Any) -> float | None:
-    return None if value is None or value == "" else float(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar
@@ -121,7 +121,28 @@ NAMES = "boxes bboxes bounding_boxes box bbox rectangles"
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes(Answers):
+class ShapeLists(Answers):
+    """Base class of answers that are lists of shapes; size[row] is the number of shapes of each answer."""
+
+    size: I8
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, field.name, frozen(value))
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @cached_property
+    def start(self) -> I8:
+        """Index of the first shape of each row, and the number of shapes."""
+        return starts(self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes(ShapeLists):
     """The boxes of each answer, one answer after the other.
 
     An answer without boxes is valid: the worker found nothing to mark.
@@ -135,22 +156,9 @@ class Boxes(Answers):
 
     kind: ClassVar[str] = "boxes"
 
-    size: I8
     corner: F8
     tag: I8
     tags: pl.Series
-
-    def __post_init__(self) -> None:
-        for name in ("size", "corner", "tag"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    @cached_property
-    def start(self) -> I8:
-        """Index of the first box of each row, and the number of boxes."""
-        return starts(self.size)
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Return the boxes of these rows."""

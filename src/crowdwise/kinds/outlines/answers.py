@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers
 from ...core.intake.coding import encode
 from ...core.intake.columns import first_named
-from ...core.votes import Votes, frozen
+from ...core.votes import Votes
 from ...stats.ragged import spread, starts
-from ..boxes.answers import LARGEST, JsonCoder, short_number
+from ..boxes.answers import LARGEST, JsonCoder, ShapeLists, short_number
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -28,7 +27,7 @@ SHAPE = "a JSON list of outlines, each a list of [x, y]"
 
 
 @dataclass(frozen=True, eq=False)
-class Outlines(Answers):
+class Outlines(ShapeLists):
     """The outlines of each answer, one answer after the other.
 
     Args:
@@ -39,21 +38,8 @@ class Outlines(Answers):
 
     kind: ClassVar[str] = "outlines"
 
-    size: I8
     length: I8
     point: F8
-
-    def __post_init__(self) -> None:
-        for name in ("size", "length", "point"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    @cached_property
-    def start(self) -> I8:
-        """Index of the first outline of each row, and the number of outlines."""
-        return starts(self.size)
 
     @cached_property
     def first(self) -> I8:

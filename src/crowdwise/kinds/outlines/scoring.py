@@ -39,18 +39,7 @@ def evaluate(
 ) -> OutlineEvaluation:
     """Score a result, or a table with the columns task, outlines, against the true outlines.
 
-    Args:
-        result: The result or table to score.
-        truth: True outlines, as a mapping or a table with the columns task, outlines.
-        fit_gold: Tasks that were gold in the fit. They are left out.
-        resamples: Number of bootstrap resamples for 95 % intervals; 0 for no intervals.
-        seed: Seed of the resampling.
-
-    Returns:
-        The scores.
-
-    Raises:
-        DataError: If no task of the truth can be scored.
+    The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
     if isinstance(result, Result):
         estimate = result.estimate

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numbers.maths.rows import F8, NumberRows
+from ..numbers.maths.simple import trimmed_means
 
 # Answers are clipped to this distance from 0 and 1 before log odds are taken.
 CLIP = 0.02
@@ -74,9 +75,9 @@ def pooled(rows: NumberRows, values: F8, weight: F8 | None = None) -> F8:
 # others: Satopää et al. (2014), doi:10.1016/j.ijforecast.2013.09.009; Baron et al. (2014), doi:10.1287/deca.2014.0293.
 
 # Bounds of the factor when it is fitted to gold, and minimum number of gold tasks.
-PUSHES, ENOUGH = (0.25, 4.0), 20
+FACTOR_BOUNDS, MIN_GOLD = (0.25, 4.0), 20
 # Weights by correlation: weight of the median correlation in a worker's, in answers; smallest correlation; power.
-USUAL, LEAST, POWER = 10.0, 0.05, 2.0
+MEDIAN_WEIGHT, MIN_CORRELATION, POWER = 10.0, 0.05, 2.0
 
 
 def mean_pool(rows: NumberRows) -> F8:
@@ -85,26 +86,9 @@ def mean_pool(rows: NumberRows) -> F8:
 
 
 def median_pool(rows: NumberRows) -> F8:
-    """Weighted median of each task's probabilities."""
-    order = np.lexsort((rows.value, rows.task))
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    value, weight, task = rows.value[order], weight[order], rows.task[order]
-    before = np.cumsum(weight) - weight
-    first = np.searchsorted(task, np.arange(rows.n_tasks))
-    start = np.append(before, 0.0)[np.minimum(first, len(task))]
-    mass = rows.task_sum()
-    inside = before - start[task]
-    half = mass[task] / 2
-    # The first value at which the cumulated weight exceeds half; where it equals half, the mean with the next value.
-    past = inside + weight > half * (1 + 1e-12)
-    level = np.abs(inside + weight - half) <= 1e-12 * np.maximum(half, 1)
-    out = np.full(rows.n_tasks, float(np.median(rows.value)) if len(rows) else 0.5)
-    firsts = np.flatnonzero(past)[::-1]
-    out[task[firsts]] = value[firsts]
-    even = np.flatnonzero(level & ~past)
-    nexts = np.minimum(even + 1, len(task) - 1)
-    ok = task[nexts] == task[even]
-    out[task[even[ok]]] = (value[even[ok]] + value[nexts[ok]]) / 2
+    """Weighted median of each task's probabilities. Tasks without answers get the median of all answers."""
+    out = trimmed_means(rows.present(), 0.5)
+    out[rows.per_task <= 0] = float(np.median(rows.value)) if len(rows) else 0.5
     return out
 
 
@@ -113,20 +97,20 @@ def odds_pool(rows: NumberRows, clip: float, weight: F8 | None = None) -> F8:
     return pooled(rows, in_log_odds(rows, clip).value, weight)
 
 
-def best_push(odds: F8, truth: F8) -> float:
+def fitted_factor(odds: F8, truth: F8) -> float:
     """Factor on log odds that maximises the likelihood of known outcomes."""
     from scipy.optimize import minimize_scalar
 
     sign = np.where(truth > 0.5, 1.0, -1.0)
     solution = minimize_scalar(
         lambda log: float(np.logaddexp(0, -sign * np.exp(log) * odds).sum()),
-        bounds=(float(np.log(PUSHES[0])), float(np.log(PUSHES[1]))),
+        bounds=(float(np.log(FACTOR_BOUNDS[0])), float(np.log(FACTOR_BOUNDS[1]))),
         method="bounded",
     )
     return float(np.exp(solution.x))
 
 
-def following(rows: NumberRows) -> F8:
+def correlation_weights(rows: NumberRows) -> F8:
     """Weight of each worker: squared correlation of the answers with the mean of the other workers' answers.
 
     The correlation does not depend on the worker's level, leaves out the worker's own answers, and is shrunk to the
@@ -151,8 +135,8 @@ def following(rows: NumberRows) -> F8:
     z = np.arctanh(np.clip(r, -0.95, 0.95))
     is_reliable = shared.per_worker > 2
     median_z = float(np.median(z[is_reliable])) if is_reliable.any() else 0.5
-    z = (np.where(is_reliable, z * n, 0.0) + USUAL * median_z) / (np.where(is_reliable, n, 0.0) + USUAL)
-    return np.asarray(np.maximum(np.tanh(z), LEAST) ** POWER)
+    z = (np.where(is_reliable, z * n, 0.0) + MEDIAN_WEIGHT * median_z) / (np.where(is_reliable, n, 0.0) + MEDIAN_WEIGHT)
+    return np.asarray(np.maximum(np.tanh(z), MIN_CORRELATION) ** POWER)
 
 
 def plain_fit(probability: F8, n_workers: int, weight: F8 | None = None) -> ProbabilityFit:
@@ -172,7 +156,7 @@ def plain_fit(probability: F8, n_workers: int, weight: F8 | None = None) -> Prob
 # of the tasks' summed evidence around its expectation by class, relative to that of independent workers.
 
 # Weight of the population in each worker's parameters, in answers; number of rounds; prior of the share of true tasks.
-HELD, ROUNDS, EACH = 30.0, 6, 1.0
+PRIOR_WEIGHT, ROUNDS, SHARE_PRIOR = 30.0, 6, 1.0
 _LEAST = 1e-3
 
 
@@ -276,7 +260,7 @@ def _maximise(rows: NumberRows, true: F8, crowd: SignalPopulation, prior_weight:
     variance = (np.maximum(square, 0.0) + distance + prior_weight * crowd.variance) / (n + prior_weight + 4)
     answered = rows.per_task > 0
     mass = float(answered.sum())
-    share = (float(true[answered].sum()) + EACH) / (mass + 2 * EACH)
+    share = (float(true[answered].sum()) + SHARE_PRIOR) / (mass + 2 * SHARE_PRIOR)
     return SignalParams(a, b, np.maximum(variance, _LEAST), share)
 
 
@@ -303,7 +287,7 @@ def _log_prior(
     log = -(2 + prior_weight / 2) * np.log(params.variance) - (distance + prior_weight * crowd.variance) / (
         2 * params.variance
     )
-    return float(log[active].sum()) + EACH * float(np.log(params.share) + np.log1p(-params.share))
+    return float(log[active].sum()) + SHARE_PRIOR * float(np.log(params.share) + np.log1p(-params.share))
 
 
 def _design(rows: NumberRows, params: SignalParams, odds: F8, gold: F8 | None) -> float:

@@ -11,12 +11,12 @@ from ...core.params import Above, Between, Count
 from ..numbers.maths.rows import F8, NumberRows
 from .fitting import ProbabilityAggregator
 from .maths import (
-    ENOUGH,
-    HELD,
+    MIN_GOLD,
+    PRIOR_WEIGHT,
     ProbabilityFit,
-    best_push,
     chance,
-    following,
+    correlation_weights,
+    fitted_factor,
     mean_pool,
     median_pool,
     odds_pool,
@@ -58,9 +58,9 @@ class Extremized(ProbabilityAggregator):
 
     def _push(self, rows: NumberRows, gold: F8 | None) -> float:
         has_gold = np.zeros(rows.n_tasks, dtype=bool) if gold is None else ~np.isnan(gold) & (rows.per_task > 0)
-        if gold is None or has_gold.sum() < ENOUGH:
+        if gold is None or has_gold.sum() < MIN_GOLD:
             return self.push
-        return best_push(odds_pool(rows, self.clip)[has_gold], gold[has_gold])
+        return fitted_factor(odds_pool(rows, self.clip)[has_gold], gold[has_gold])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Followed(ProbabilityAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None) -> ProbabilityFit:  # noqa: ARG002
         """Fit the method."""
-        weight = following(rows)
+        weight = correlation_weights(rows)
         weight = weight / max(float(weight.mean()), 1e-300) if len(weight) else weight
         return plain_fit(chance(odds_pool(rows, self.clip, weight)), rows.n_workers, weight)
 
@@ -156,8 +156,8 @@ class PooledProbabilities(ProbabilityAggregator):
 
     def solve(self, rows: NumberRows, gold: F8 | None) -> ProbabilityFit:
         """Fit the method."""
-        fit = signals(rows, gold, self.clip, HELD, self.max_iter, _TOL)
-        weight = following(rows)
+        fit = signals(rows, gold, self.clip, PRIOR_WEIGHT, self.max_iter, _TOL)
+        weight = correlation_weights(rows)
         weight = weight / max(float(weight.mean()), 1e-300) if len(weight) else weight
         fit = replace(fit, weight=weight)
         return replace(fit, probability=self.posterior(rows, fit))
@@ -188,7 +188,7 @@ class Signals(ProbabilityAggregator):
     """
 
     name: ClassVar[str] = "signals"
-    held: Annotated[float, Above(0)] = HELD
+    held: Annotated[float, Above(0)] = PRIOR_WEIGHT
     max_iter: Count = 200
     tol: Annotated[float, Between(0.0, 1.0)] = 1e-8
 

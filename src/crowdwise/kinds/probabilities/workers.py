@@ -17,7 +17,7 @@ from ...workers.flags import Flag
 from ...workers.studied import best_and_worst, number
 from .answers import Probabilities
 from .fitting import rows_of
-from .maths import CLIP, HELD, gaps_by_others, signals
+from .maths import CLIP, PRIOR_WEIGHT, gaps_by_others, signals
 
 F8 = npt.NDArray[np.float64]
 # Weight of the crowd's error in a worker's, in answers.
@@ -36,18 +36,8 @@ class ProbabilityStudy(DistanceStudy):
 def study_probabilities(
     votes: Votes[Probabilities], result: Result, *, gold: Any = None, idle: float = 600.0
 ) -> ProbabilityStudy:
-    """Study the workers of a fit of probabilities.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        gold: Known outcomes; adds the distances from them.
-        idle: Longest time in seconds between two answers that still counts as work.
-
-    Returns:
-        The study.
-    """
-    fit = signals(rows_of(votes), None, CLIP, HELD, 200, 1e-8)
+    """Study the workers of a fit of probabilities. The options are those of `study_by_distance`."""
+    fit = signals(rows_of(votes), None, CLIP, PRIOR_WEIGHT, 200, 1e-8)
     gap, error = gaps_by_others(rows_of(votes), fit, CLIP)
     parts = study_parts(votes, result, gold=gold, idle=idle, judge=lambda these, _: _judge_gaps(these, gap, error))
     quality: pl.DataFrame = parts["quality"]

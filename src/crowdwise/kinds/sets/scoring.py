@@ -83,18 +83,7 @@ def evaluate(
 ) -> SetEvaluation:
     """Score a result, or a table with the columns task, labels and, optionally, p_<class>, against the true sets.
 
-    Args:
-        result: The result or table to score.
-        truth: True sets: a mapping to lists, or a table with the columns task, labels or task, label, value.
-        fit_gold: Tasks that were gold in the fit. They are left out.
-        resamples: Number of bootstrap resamples for 95 % intervals; 0 for no intervals.
-        seed: Seed of the resampling.
-
-    Returns:
-        The scores.
-
-    Raises:
-        DataError: If no task of the truth can be scored.
+    The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
     tasks, classes, estimated, p, offered = _parts(result)
     truth_tasks, names, true_sets = set_truth(truth, classes)

@@ -89,17 +89,7 @@ class SetStudy(DistanceStudy):
 
 
 def study_sets(votes: Votes[Sets], result: Result, *, gold: Any = None, idle: float = 600.0) -> SetStudy:
-    """Study the workers of a fit of label sets.
-
-    Args:
-        votes: The votes.
-        result: The result of a fit.
-        gold: Known sets of some tasks, to add each worker's distance from gold.
-        idle: Longest pause in seconds that counts as working time.
-
-    Returns:
-        The study.
-    """
+    """Study the workers of a fit of label sets. The options are those of `study_by_distance`."""
     parts = study_parts(votes, result, gold=gold, idle=idle, judge=detect_idle_workers)
     parts["agreement"] = [replace(measure, name=f"{measure.name} (MASI)") for measure in parts["agreement"]]
     more = result.worker_table().drop("n_labels")

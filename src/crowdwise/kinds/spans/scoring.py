@@ -73,18 +73,7 @@ def evaluate(
 ) -> SpanEvaluation:
     """Score a result, or a table with the columns task, spans, against the true spans.
 
-    Args:
-        result: The result or table to score.
-        truth: True spans, as a mapping or a table with the columns task, spans.
-        fit_gold: Tasks that were gold in the fit. They are left out.
-        resamples: Number of bootstrap resamples for 95 % intervals; 0 for no intervals.
-        seed: Seed of the resampling.
-
-    Returns:
-        The scores.
-
-    Raises:
-        DataError: If no task of the truth can be scored.
+    The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
     tasks, spans = _spans_of(result)
     names, true_spans = span_truth(truth)

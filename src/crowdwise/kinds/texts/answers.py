@@ -44,7 +44,7 @@ def words_and_marks(text: str) -> list[str]:
     return [word.replace("’", "'") for word in WORD_OR_MARK.findall(text.lower())]
 
 
-def written(text: str) -> list[str]:
+def written_words(text: str) -> list[str]:
     """Split a text into words as written, each with the punctuation after it; aligned with `plain_words`."""
     matches = list(WORD.finditer(text))
     ends = [match.start() for match in matches[1:]] + [len(text)]
@@ -52,7 +52,7 @@ def written(text: str) -> list[str]:
     return [text[a:b].strip() for a, b in zip(begin, ends, strict=True)] if matches else []
 
 
-def put_together(parts: Iterable[str]) -> str:
+def join_words(parts: Iterable[str]) -> str:
     """Join written words to a text, with blanks except after hyphens and opening brackets."""
     out = ""
     for part in parts:

@@ -28,7 +28,7 @@ from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks, checked, wanted
 from ...stats.gold_calibration import GoldCalibration
 from ..classes.methods.infer import Policy, refuse_strangers
-from .answers import Texts, detect_columns, letter_runs, put_together, text_votes, texts_of, word_runs, written
+from .answers import Texts, detect_columns, join_words, letter_runs, text_votes, texts_of, word_runs, written_words
 from .estimate import TextEstimate, TextWorkers
 from .maths import (
     F8,
@@ -346,10 +346,10 @@ def vote_on_words(work: PreparedTexts, weight: F8) -> TextAnswers:
     words = []
     for code, k in zip(work.text[row].tolist(), place.tolist(), strict=True):
         if code not in parts:
-            parts[code] = written(texts[code])
+            parts[code] = written_words(texts[code])
         words.append(parts[code][k])
     ends = at.tolist()
-    outputs = [put_together(words[a:b]) for a, b in itertools.pairwise(ends)]
+    outputs = [join_words(words[a:b]) for a, b in itertools.pairwise(ends)]
     n = np.diff(at)
     task = np.repeat(np.arange(len(n)), n)
     total = np.bincount(task, weights=share, minlength=len(n))

@@ -15,7 +15,7 @@ from ...report.plain_page import plain_page
 from ...report.sheet import Section, Sheet
 from ...report.text import percent, shown
 from ...stats.ragged import starts
-from .answers import Texts, written
+from .answers import Texts, written_words
 from .estimate import TextEstimate
 
 # Maximum number of tasks, of answers per task, and of characters of a text.
@@ -42,17 +42,7 @@ class TaskText:
 
 
 def text_page(votes: Votes[Texts], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
-    """Build the report page.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        truth: Known texts of some tasks.
-        blind: The same method fitted without the truth, where `result` was fitted with it.
-
-    Returns:
-        The sheet with all sections.
-    """
+    """Return the standard sections, the least certain texts and, if the truth is given, the scores."""
     tasks = _tasks(votes, result)
     body = fragment("texts/texts.html.j2", tasks=tasks, votes=any(task.words for task in tasks))
     sheet = plain_page(votes, result).insert(1, Section("texts", "Texts", "Least certain texts", body))
@@ -68,7 +58,7 @@ def _tasks(votes: Votes[Texts], result: Result) -> list[TaskText]:
     outputs, texts = estimate.outputs, votes.answers.texts.to_list()
     out = []
     for t in order.tolist():
-        parts, share = written(outputs[t]), estimate.word_sure[at[t] : at[t + 1]]
+        parts, share = written_words(outputs[t]), estimate.word_sure[at[t] : at[t + 1]]
         words = []
         if len(parts) == len(share) and len(outputs[t]) <= LONGEST:
             words = [Word(shown(word), 1 + min(3, int(4 * s))) for word, s in zip(parts, share.tolist(), strict=True)]
