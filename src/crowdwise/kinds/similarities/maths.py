@@ -158,7 +158,7 @@ CLIP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class LogitFit:
+class FreeLogitsFit:
     """belief[item, cluster], the workers' coins, and the objective at each step."""
 
     belief: F8
@@ -170,7 +170,7 @@ class LogitFit:
 
 def free_logits(
     pairs: Pairs, start: I8, k: int, *, spread: float, decay: float, strength: float, max_iter: int, seed: int
-) -> LogitFit:
+) -> FreeLogitsFit:
     """Fit by L-BFGS from cluster[item].
 
     Args:
@@ -199,7 +199,7 @@ def free_logits(
     )  # fmt: skip
     theta, hit, rejection, _ = problem.parts(optimum.x)
     belief, _ = normalise_rows(theta)
-    return LogitFit(belief, Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
+    return FreeLogitsFit(belief, Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
 
 
 class _LogitLoss:
