@@ -9,14 +9,14 @@ import numpy as np
 from crowdwise.kinds.numbers import maths as numbers
 from crowdwise.kinds.numbers.maths.rows import NumberRows
 from crowdwise.kinds.numbers.maths.workers import quality
-from crowdwise.kinds.numbers.simulate import NumberCrowd, number_crowd
+from crowdwise.kinds.numbers.simulate import SimulatedNumbers, number_crowd
 
 STEPS = {"not rounded": (), "rounded to 1": (1.0,), "to 5 or 10": (5.0, 10.0), "to 10": (10.0,)}
 MIXED = {"constant": 0.1, "random": 0.1, "reversed": 0.1, "copier": 0.1}
 FLAGS = ("constant", "random", "reversed", "copying")
 
 
-def planted(steps: tuple[float, ...], seed: int, **shares: float) -> tuple[NumberRows, NumberCrowd]:
+def planted(steps: tuple[float, ...], seed: int, **shares: float) -> tuple[NumberRows, SimulatedNumbers]:
     """Thirty workers on a scale from 0 to 100, eight answers a task."""
     crowd = number_crowd(
         300, 30, per_task=8, centre=50, scale=20, slope=0.15, noise=(0.2, 1.0), steps=steps,
