@@ -38,12 +38,12 @@ def disagreement_section(votes: Annotations, result: Result) -> tuple[list[Secti
     """Build the section of a subjective run and its tables for download; nothing for other runs."""
     if not result.extra.get("subjective"):
         return [], []
-    studies = [(column, _of(votes, column)) for column in _columns(votes)]
+    studies = [(column, _group_study(votes, column)) for column in _columns(votes)]
     groups = [(column, study) for column, study in studies if study is not None]
     plain = groups[0][1] if groups else soft(votes)
     view = {
         "assumed": _ASSUMED, "scores": plain.scores, "classes": [shown(c, 30) for c in result.classes[:CLASSES]],
-        "rows": _divided(result), "judges": plain.scores.judges.sort("log_loss").head(TASKS).to_dicts(),
+        "rows": _most_disputed(result), "judges": plain.scores.judges.sort("log_loss").head(TASKS).to_dicts(),
         "groups": [_group(votes, column, study) for column, study in groups],
     }  # fmt: skip
     body = fragment("judges/disagreement.html.j2", **view)
@@ -66,7 +66,7 @@ def _columns(votes: Annotations) -> list[str]:
     return out[:COLUMNS]
 
 
-def _of(votes: Annotations, column: str) -> Soft | None:
+def _group_study(votes: Annotations, column: str) -> Soft | None:
     """Study the groups of a column; None where they are too small."""
     try:
         return soft(votes, column)
@@ -74,7 +74,7 @@ def _of(votes: Annotations, column: str) -> Soft | None:
         return None
 
 
-def _divided(result: Result) -> list[dict[str, Any]]:
+def _most_disputed(result: Result) -> list[dict[str, Any]]:
     """The tasks with the most disagreement."""
     p = np.maximum(result.posterior, 1e-300)
     entropy = np.where(result.labels_per_task > 1, -(p * np.log(p)).sum(axis=1), -1)
@@ -126,7 +126,7 @@ def _shares(votes: Annotations, column: str) -> dict[tuple[str, str], float]:
 
 F8 = npt.NDArray[np.float64]
 
-MOST = 40
+MAX_JUDGES = 40
 CURVES = 4
 
 
@@ -135,7 +135,7 @@ def correlation_map(study: Judges) -> Markup:
     pairs = study.pairs.filter(pl.col("known"))
     if not len(pairs):
         return NOTHING
-    order = np.lexsort((-study.table["accuracy"].fill_null(0.0).to_numpy(), study.family))[:MOST]
+    order = np.lexsort((-study.table["accuracy"].fill_null(0.0).to_numpy(), study.family))[:MAX_JUDGES]
     names = [str(study.votes.workers[int(i)]) for i in order]
     position = {name: i for i, name in enumerate(names)}
     values = np.full((len(names), len(names)), np.nan)
@@ -263,7 +263,7 @@ def _view(study: Judges) -> dict[str, Any]:
         "big": study.n_eff.sentence(), "notes": study.notes, "rows": rows, "more": len(table) - len(rows),
         "recalls": [shown(name.removeprefix("recall_"), 30) for name in recalls], "checks": covariates,
         "gold": study.gold is not None, "assumption": _JUDGED if study.gold is not None else _BLIND,
-        "told": study.families_told, "map": correlation_map(study), "curves": confidence_curves(study),
+        "families_given": study.families_told, "map": correlation_map(study), "curves": confidence_curves(study),
     }  # fmt: skip
 
 

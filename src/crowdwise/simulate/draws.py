@@ -107,5 +107,5 @@ def copy_answers(task: npt.NDArray[Any], worker: npt.NDArray[Any], answers: npt.
 
 
 def source_names(workers: pl.Series, source: I4) -> pl.Series:
-    """Name of the worker that each worker copies, null for workers who copy nobody."""
+    """Name of the worker that each worker copies, null for workers who do not copy."""
     return pl.Series([workers[w] if w >= 0 else None for w in source.tolist()], dtype=pl.String)

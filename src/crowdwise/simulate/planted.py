@@ -49,7 +49,7 @@ class Planted(Generic[V]):
 
     @property
     def copies(self) -> list[str | None]:
-        """The worker that each worker copies, None for workers who answer for themselves."""
+        """The worker that each worker copies, None for workers who do not copy."""
         table = self._worker_table
         return table["copies"].to_list() if "copies" in table.columns else [None] * len(table)
 
@@ -119,7 +119,7 @@ class Scenario:
         name: Its name in `crowdwise.simulate.scenario`.
         kind: The kind of answers.
         draw: Called as draw(size, **options); returns the crowd.
-        description: One line for people.
+        description: One line about the crowd.
         options: Further arguments of `draw`.
         takes: Which of "classes" and "features" a user may set.
         classes: Number of classes unless set (None: `draw` decides).

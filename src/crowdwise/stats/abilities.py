@@ -69,10 +69,10 @@ def chances(loglik: F8, idle: F8, judged: npt.NDArray[np.bool_]) -> BehaviourPos
     if judged.sum() < FEWEST:
         return out
     top = np.maximum(loglik[judged].max(axis=1), idle[judged])[:, None]
-    likelihood, nothing = np.exp(loglik[judged] - top), np.exp(idle[judged] - top[:, 0])
+    likelihood, idle_likelihood = np.exp(loglik[judged] - top), np.exp(idle[judged] - top[:, 0])
     honest, prior = _densities()
     out.random[judged], out.reversed[judged] = posterior_of(
-        nothing, likelihood @ honest[::-1], likelihood @ honest, prior
+        idle_likelihood, likelihood @ honest[::-1], likelihood @ honest, prior
     )
     return out
 
@@ -80,8 +80,8 @@ def chances(loglik: F8, idle: F8, judged: npt.NDArray[np.bool_]) -> BehaviourPos
 def posterior_of(idle_likelihood: F8, turned: F8 | None, good: F8, prior: F8) -> tuple[F8, F8]:
     """Return the probabilities that workers are random and reversed.
 
-    `nothing` is the likelihood of each worker's answers if random; `turned` and `good` are [worker, hypothesis] if
-    reversed (None: answers have no opposite) or honest.
+    `idle_likelihood` is the likelihood of each worker's answers if random; `turned` and `good` are
+    [worker, hypothesis] if reversed (None: answers have no opposite) or honest.
     """
     idle, good = np.maximum(idle_likelihood, _TINY)[:, None], np.maximum(good, _TINY)
     reversed_, sorts = np.zeros_like(good), [(0.0, 1.0)]
@@ -104,25 +104,26 @@ def posterior_of(idle_likelihood: F8, turned: F8 | None, good: F8, prior: F8) ->
     return is_random, is_reversed
 
 
-def _mixed(nothing: F8, turned: F8, good: F8, i: float, t: float) -> F8:
-    return np.asarray(np.maximum(i * nothing + t * turned + (1 - i - t) * good, _TINY))
+def _mixed(idle: F8, turned: F8, good: F8, i: float, t: float) -> F8:
+    return np.asarray(np.maximum(i * idle + t * turned + (1 - i - t) * good, _TINY))
 
 
 def _densities() -> tuple[F8, F8]:
     """Return honest[ability, hypothesis] and the log prior of the hypotheses."""
     densities, prior = [], []
     for middle in MIDDLES:
-        stray = _lognormal(middle, STRAY_SPREAD)
+        stray = lognormal(GRID, middle, STRAY_SPREAD)
         for spread, p in zip(SPREADS, SPREAD_PRIOR, strict=True):
-            densities.append((1 - STRAY) * _lognormal(middle, spread) + STRAY * stray)
+            densities.append((1 - STRAY) * lognormal(GRID, middle, spread) + STRAY * stray)
             prior.append(np.log(p))
     return np.array(densities).T, np.array(prior)
 
 
-def _lognormal(middle: float, spread: float) -> F8:
-    positive = np.maximum(GRID, 1e-9)
+def lognormal(grid: F8, middle: float, spread: float) -> F8:
+    """Probabilities on a grid of a log-normal distribution with this median and standard deviation of the logarithm."""
+    positive = np.maximum(grid, 1e-9)
     density = np.exp(-0.5 * ((np.log(positive) - np.log(middle)) / spread) ** 2) / positive
-    density = np.where(GRID > 1e-9, density, 0.0)
+    density = np.where(grid > 1e-9, density, 0.0)
     return np.asarray(density / density.sum())
 
 
@@ -145,16 +146,16 @@ def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: 
     probability of yes whatever the question. With ability a the probability is (1 - a) habit + a usual, shifted in log
     odds by the worker's bias (sd `lean`), which is averaged over.
     """
-    said_yes = yes > 0.5
+    is_yes = yes > 0.5
     node = np.sqrt(3) * lean
     out = np.empty((n_workers, len(GRID)))
     for j, ability in enumerate(GRID):
         p = np.clip((1 - ability) * habit + ability * usual, EDGE, 1 - EDGE)
-        plain = np.bincount(worker, np.log(np.where(said_yes, p, 1 - p)), n_workers)
+        plain = np.bincount(worker, np.log(np.where(is_yes, p, 1 - p)), n_workers)
         parts = [np.log(2 / 3) + plain]
         for shift in (-node, node):
             # s(logit p + shift) is p e^shift / (1 + p (e^shift - 1)).
-            moved = np.bincount(worker, shift * said_yes - np.log1p(p * np.expm1(shift)), n_workers)
+            moved = np.bincount(worker, shift * is_yes - np.log1p(p * np.expm1(shift)), n_workers)
             parts.append(np.log(1 / 6) + plain + moved)
         out[:, j] = np.logaddexp.reduce(parts, axis=0)
     return out
@@ -166,14 +167,14 @@ def by_slopes(worker: I8, yes: F8, odds: F8, n_workers: int) -> F8:
     This is the model of scores and positions. The workers' bias to yes or no (sd SIDE) is averaged over; one answer in
     a hundred is a slip.
     """
-    said_yes = yes > 0.5
+    is_yes = yes > 0.5
     node = np.sqrt(3) * SIDE
     out = np.empty((n_workers, len(GRID)))
     for j, ability in enumerate(GRID):
         parts = []
         for shift, weight in ((-node, 1 / 6), (0.0, 2 / 3), (node, 1 / 6)):
             p = SLIP / 2 + (1 - SLIP) / (1 + np.exp(-np.clip(ability * odds + shift, -30, 30)))
-            parts.append(np.log(weight) + np.bincount(worker, np.log(np.where(said_yes, p, 1 - p)), n_workers))
+            parts.append(np.log(weight) + np.bincount(worker, np.log(np.where(is_yes, p, 1 - p)), n_workers))
         out[:, j] = np.logaddexp.reduce(parts, axis=0)
     return out
 

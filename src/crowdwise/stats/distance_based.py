@@ -248,7 +248,7 @@ def copies(rows: TaskRows, answer_codes: I8, differs: np.ndarray, pairs: tuple[I
     i, j = i[keep], j[keep]
     swap = rows.worker[i] > rows.worker[j]
     i, j = np.where(swap, j, i), np.where(swap, i, j)
-    third = _others_say(rows, answer_codes)[i] > 1
+    third = _equal_answers(rows, answer_codes)[i] > 1
     equal = answer_codes[i] == answer_codes[j]
     i, j, equal = (values[~(equal & third)] for values in (i, j, equal))
     key, at = np.unique(rows.worker[i].astype(np.int64) * rows.n_workers + rows.worker[j], return_inverse=True)
@@ -274,8 +274,8 @@ def copies(rows: TaskRows, answer_codes: I8, differs: np.ndarray, pairs: tuple[I
     )
 
 
-def _others_say(rows: TaskRows, answer_codes: I8) -> I8:
-    """Number of others of the task who gave the answer of each row."""
+def _equal_answers(rows: TaskRows, answer_codes: I8) -> I8:
+    """Number of other rows of the task with the answer of each row."""
     key = rows.task.astype(np.int64) * (int(answer_codes.max(initial=0)) + 1) + answer_codes
     _, at, count = np.unique(key, return_inverse=True, return_counts=True)
     return np.asarray(count[at] - 1)

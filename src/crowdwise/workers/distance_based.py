@@ -20,6 +20,7 @@ from ..core.result import Result
 from ..core.votes import Votes
 from ..stats.abilities import BehaviourPosterior, posterior_from_means, shrunk_error, zero_posterior
 from ..stats.distance_based import Closeness, TaskRows, closeness, copies
+from ..stats.ragged import ranges
 from .flags import Coefficient, Flag, examples
 from .studied import RankedStudy, number
 from .tables import interval_cells
@@ -157,8 +158,7 @@ def _constant(votes: Votes[Any], inputs: FlagInputs) -> Iterator[Flag]:
 
 def _others_at(rows: TaskRows, worker_rows: I8) -> I8:
     """Return the rows of other workers on the tasks of these rows."""
-    begin, size = rows.begin[rows.task[worker_rows]], rows.size[worker_rows]
-    others = np.repeat(begin, size) + np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+    others = ranges(rows.begin[rows.task[worker_rows]], rows.size[worker_rows])
     return np.asarray(others[rows.worker[others] != rows.worker[worker_rows[0]]])
 
 

@@ -31,12 +31,12 @@ def best_first(table: pl.DataFrame, by: str = "skill") -> pl.DataFrame:
 
     `table` has n_labels and the columns skill, skill_low and skill_high, or those of another score `by`.
     """
-    return _seen(table).sort(f"{by}_low", by, descending=True, nulls_last=True, maintain_order=True)
+    return _with_answers(table).sort(f"{by}_low", by, descending=True, nulls_last=True, maintain_order=True)
 
 
 def worst_first(table: pl.DataFrame, by: str = "skill") -> pl.DataFrame:
     """Return the workers with labels, worst first by the upper end of the interval."""
-    return _seen(table).sort(f"{by}_high", by, nulls_last=True, maintain_order=True)
+    return _with_answers(table).sort(f"{by}_high", by, nulls_last=True, maintain_order=True)
 
 
 def best_and_worst(table: pl.DataFrame, limit: int, by: str = "skill") -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -51,7 +51,7 @@ def best_and_worst(table: pl.DataFrame, limit: int, by: str = "skill") -> tuple[
     return top, worst.filter(~worst["worker"].is_in(top["worker"].to_list())).head(limit)
 
 
-def _seen(table: pl.DataFrame) -> pl.DataFrame:
+def _with_answers(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("n_labels") > 0)
 
 
@@ -147,9 +147,9 @@ class Studied(ABC):
 
     def closing(self) -> str:
         """Return how many workers are flagged, and for how many there is too little data."""
-        telling = [flag for flag in self.flags if flag.name != "unknown"]
-        unknown = len(self.flags) - len(telling)
-        n = len({flag.worker for flag in telling})
+        serious = [flag for flag in self.flags if flag.name != "unknown"]
+        unknown = len(self.flags) - len(serious)
+        n = len({flag.worker for flag in serious})
         start = "1 worker is flagged" if n == 1 else f"{n} workers are flagged"
         return start + self.closing_more() + f"; of {unknown} too little is known" * (unknown > 0)
 

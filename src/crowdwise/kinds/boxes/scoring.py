@@ -96,14 +96,14 @@ def _boxes(result: Result | pl.DataFrame) -> tuple[pl.Series, Boxes]:
     return names.gather(order), boxes.take(order.to_numpy())
 
 
-# Columns of sums over images: found, true, matched at .5, matched at .75, IoU of those matched at .5, |found - true|,
-# right number of boxes, 1.
-FOUND, TRUE, HIT, HIT_75, IOU, OFF, RIGHT, ONE = range(8)
+# Columns of sums over images: estimated, true, matched at .5, matched at .75, IoU of those matched at .5, error in
+# the number of boxes, right number of boxes, 1.
+ESTIMATED, TRUE, HIT, HIT_75, IOU, OFF, RIGHT, ONE = range(8)
 
 
 def _terms(a: Boxes, b: Boxes) -> F8:
     out = np.zeros((len(a), 8))
-    out[:, FOUND], out[:, TRUE], out[:, ONE] = a.size, b.size, 1
+    out[:, ESTIMATED], out[:, TRUE], out[:, ONE] = a.size, b.size, 1
     out[:, OFF], out[:, RIGHT] = np.abs(a.size - b.size), a.size == b.size
     for threshold, column in ((0.5, HIT), (0.75, HIT_75)):
         group, _, _, overlap = match_lists(
@@ -124,17 +124,20 @@ def _terms(a: Boxes, b: Boxes) -> F8:
 
 
 def _f1(index: int) -> Callable[[F8], F8]:
-    """Return 2 · matched / (found + true); 1 if there is nothing to find and nothing was found."""
-    return lambda sums: np.where(
-        sums[:, FOUND] + sums[:, TRUE] > 0, 2 * sums[:, index] / np.maximum(sums[:, FOUND] + sums[:, TRUE], 1e-300), 1.0
-    )
+    """Return 2 · matched / (estimated + true); 1 if there are no boxes."""
+
+    def f1(sums: F8) -> F8:
+        total = sums[:, ESTIMATED] + sums[:, TRUE]
+        return np.where(total > 0, 2 * sums[:, index] / np.maximum(total, 1e-300), 1.0)
+
+    return f1
 
 
 _SCORES: dict[str, Callable[[F8], F8]] = {
-    "precision": ratio_of_sums(HIT, FOUND),
+    "precision": ratio_of_sums(HIT, ESTIMATED),
     "recall": ratio_of_sums(HIT, TRUE),
     "f1": _f1(HIT),
-    "precision_75": ratio_of_sums(HIT_75, FOUND),
+    "precision_75": ratio_of_sums(HIT_75, ESTIMATED),
     "recall_75": ratio_of_sums(HIT_75, TRUE),
     "f1_75": _f1(HIT_75),
     "mean_iou": ratio_of_sums(IOU, HIT),

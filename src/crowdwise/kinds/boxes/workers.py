@@ -24,13 +24,13 @@ def worker_rows(result: Result, limit: int = 5) -> WorkerRows:
 
 
 def _cells(row: dict[str, Any], digits: int = 3) -> list[str]:
-    rates = [
-        text
-        for name in ("recall", "precision")
-        for text in (number(row[name], digits), between(row[f"{name}_low"], row[f"{name}_high"], digits))
-    ]
-    counts = [f"{row[name]:,}" for name in ("n_labels", "missed", "spurious")]
-    return [str(row["worker"]), counts[0], *rates, *counts[1:], number(row["overlap"], digits)]
+    """Return the cells under `_HEADER` of a row of the worker table."""
+    return [
+        str(row["worker"]), f"{row['n_labels']:,}",
+        number(row["recall"], digits), between(row["recall_low"], row["recall_high"], digits),
+        number(row["precision"], digits), between(row["precision_low"], row["precision_high"], digits),
+        f"{row['missed']:,}", f"{row['spurious']:,}", number(row["overlap"], digits),
+    ]  # fmt: skip
 
 
 def with_f1(result: Result) -> pl.DataFrame:

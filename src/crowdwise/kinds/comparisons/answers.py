@@ -14,6 +14,7 @@ import polars as pl
 
 from ...core.answers import Answers, Mask
 from ...core.errors import DataError
+from ...core.intake.columns import by_plain_name
 from ...core.intake.frames import to_polars
 from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
 from ...core.vocabulary import Codes, as_series, lookup, quote
@@ -46,7 +47,7 @@ LONGEST = 120
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find the columns of comparisons in a header: left, right, winner by any of their names, or chosen, rejected."""
-    by_name = {name.strip().lower().replace(" ", "_"): name for name in header}
+    by_name = by_plain_name(header)
     if any(name in by_name for name in OTHER):
         return None
     roles: dict[str, str] | None = None

@@ -278,14 +278,18 @@ def leaderboard_rows(table: pl.DataFrame) -> list[Row]:
     """Format the rows: place, item, score, interval, ranks, group and number of answers."""
     out = []
     for i, row in enumerate(table.iter_rows(named=True), 1):
-        has_interval = row["se"] is not None and np.isfinite(row["se"])
-        between = f"{row['low']:.2f} – {row['high']:.2f}" if has_interval else "–"
-        places = f"{row['rank_low']} – {row['rank_high']}" if has_interval else "–"
-        group = str(row["group"]) if has_interval else "–"
-        out.append(
-            [str(i), str(row["item"])[:60], f"{row['score']:.3f}", between, places, group, f"{row['n_asked']:,}"]
-        )
+        item, score, between, places = score_cells(row)
+        group = "–" if places == "–" else str(row["group"])
+        out.append([str(i), item, score, between, places, group, f"{row['n_asked']:,}"])
     return out
+
+
+def score_cells(row: Mapping[str, Any]) -> list[str]:
+    """Format item, score, its interval and the ranks of a row; a dash stands for what the method does not have."""
+    ends = ["–", "–"]
+    if row["se"] is not None and np.isfinite(row["se"]):
+        ends = [f"{row['low']:.2f} – {row['high']:.2f}", f"{row['rank_low']} – {row['rank_high']}"]
+    return [str(row["item"])[:60], f"{row['score']:.3f}", *ends]
 
 
 HEADER = ["", "item", "score", "interval", "places", "group", "answers"]

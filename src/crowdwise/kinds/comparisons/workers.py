@@ -103,14 +103,7 @@ class PairStudy(DistanceStudy):
 
 
 def study_comparisons(votes: Votes[Comparisons], result: Result, *, gold: Any = None, idle: float = 600.0) -> PairStudy:
-    """Study the workers of a fit of comparisons.
-
-    Args:
-        votes: The comparisons.
-        result: A fit of them.
-        gold: Known pairs, for the distances of workers from them.
-        idle: Longest pause between answers in seconds that counts as work.
-    """
+    """Study the workers of a fit of comparisons; arguments as in `study_by_distance`."""
     parts = study_parts(votes, result, gold=gold, idle=idle, judge=no_behaviour_flags)
     votes = parts["votes"]
     rows = rows_of(votes)

@@ -14,6 +14,7 @@ import polars as pl
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import by_plain_name
 from ...core.intake.frames import to_polars
 from ...core.vocabulary import quote
 from ...core.votes import Votes, frozen
@@ -170,7 +171,7 @@ def _refuse(text: pl.Series, bad: pl.Series, why: str) -> None:
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find the columns of numbers in a header: value_<part>..., or one named value, score, rating or similar."""
-    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
+    plain = by_plain_name(header)
     parts = {name: plain[name] for name in plain if name.startswith(PART) and name != PART}
     if parts and "value" not in plain:
         return parts

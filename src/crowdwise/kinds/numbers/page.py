@@ -460,18 +460,7 @@ def number_page(
     blind: Result | None = None,
     history: pl.DataFrame | None = None,
 ) -> Sheet:
-    """Build the report page.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        truth: True values of some tasks.
-        blind: The same method fitted without the truth, where `result` was fitted with it.
-        history: Training history of a network.
-
-    Returns:
-        The sheet with all sections.
-    """
+    """Build the report page (see `report.render`); `history` is the training history of a network."""
     study = study_numbers(votes, result, gold=truth)
     tasks = tasks_to_review(votes, result)
     check = check_against_truth(votes, result, truth, blind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -25,6 +25,13 @@ from .estimate import NumberEstimate
 from .fitting import number_truth
 from .maths.workers import Score, scores
 
+F8 = npt.NDArray[np.float64]
+
+
+_STATISTICS: dict[str, Callable[[F8], Any]] = {
+    "min": np.min, "mean": np.mean, "median": np.median, "max": np.max, "sd": np.std,
+}  # fmt: skip
+
 
 def describe_numbers(votes: Votes[Numbers]) -> dict[str, Any]:
     """Describe votes: the common facts plus range, mean and spread of each part, overall and within tasks."""
@@ -37,11 +44,7 @@ def describe_numbers(votes: Votes[Numbers]) -> dict[str, Any]:
         )
         within = float(((column - of_task[votes.task]) ** 2).mean()) if len(column) else float("nan")
         facts[name] = {
-            "min": float(column.min()) if len(column) else None,
-            "mean": float(column.mean()) if len(column) else None,
-            "median": float(np.median(column)) if len(column) else None,
-            "max": float(column.max()) if len(column) else None,
-            "sd": float(column.std()) if len(column) else None,
+            **{key: float(statistic(column)) if len(column) else None for key, statistic in _STATISTICS.items()},
             "sd_within_tasks": float(np.sqrt(within)),
             "different_values": len(np.unique(column)),
         }
@@ -51,7 +54,6 @@ def describe_numbers(votes: Votes[Numbers]) -> dict[str, Any]:
 # ----------------------------------------------------------------
 # Evaluation against the truth: errors, correlations and coverage of the intervals.
 
-F8 = npt.NDArray[np.float64]
 # Display names of the scores, in display order.
 SCORES = {
     "rmse": "root mean squared error",
@@ -215,17 +217,9 @@ def compare(
     jobs: int = 1,  # noqa: ARG001
     watch: Any = None,
 ) -> NumberComparison:
-    """Fit several methods and compare them. Methods that cannot run are listed with the reason.
+    """Fit several methods and compare them; arguments as in `evaluation.compare`.
 
-    Args:
-        votes: The votes.
-        methods: Names of methods; by default all methods for numbers.
-        truth: True values to score against.
-        gold: Gold values that are given to the methods.
-        seed: Seed of the methods and of the folds.
-        folds: Number of folds for the held-out error; 0 skips it.
-        jobs: Ignored.
-        watch: Called with (index, number of methods, name) before each method.
+    Methods that cannot run are listed with the reason.
     """
     if folds < 0:
         raise ParameterError(f"folds must be 0 or more, got {folds}")

@@ -220,13 +220,7 @@ class NumberStudy(RankedStudy):
 
 
 def study_numbers(votes: Votes[Numbers], result: Result, *, gold: Any = None, idle: float = 600.0) -> NumberStudy:
-    """Study the workers of a fit of numbers.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        gold: Known values of some tasks; adds the errors on them.
-        idle: Longest time in seconds between two answers that still counts as work.
+    """Study the workers of a fit of numbers; arguments as in `study_by_distance`.
 
     Raises:
         DataError: The result has no model, or was fitted on other parts.

@@ -59,18 +59,13 @@ class ProbabilityEvaluation(Scores):
 
 
 def evaluate(
-    estimates: Result | pl.DataFrame,
-    truth: Any,
-    *,
-    fit_gold: pl.Series | None = None,
-    resamples: int = 0,
-    seed: int = 0,
+    result: Result | pl.DataFrame, truth: Any, *, fit_gold: pl.Series | None = None, resamples: int = 0, seed: int = 0
 ) -> ProbabilityEvaluation:
-    """Score probabilities against outcomes.
+    """Score a result, or a table with the columns task, probability, against the outcomes.
 
     The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
-    tasks, probability = _estimates(estimates)
+    tasks, probability = _estimates(result)
     table = outcome_table(truth)
     scored = scored_tasks(tasks, table["task"], fit_gold, "an estimate")
     p, y = probability[scored.estimate], table["outcome"].to_numpy()[scored.truth]
@@ -131,17 +126,17 @@ def _intervals(p: F8, y: F8, seed: int) -> dict[str, tuple[float, float]]:
     return bootstrap_intervals(terms, means, 0.95, rng)
 
 
-def _estimates(estimates: Result | pl.DataFrame) -> tuple[pl.Series, F8]:
-    if isinstance(estimates, Result):
-        return estimates.tasks, estimates.probability
-    check_estimates(estimates, "probability")
+def _estimates(result: Result | pl.DataFrame) -> tuple[pl.Series, F8]:
+    if isinstance(result, Result):
+        return result.tasks, result.probability
+    check_estimates(result, "probability")
     try:
-        values = estimates["probability"].cast(pl.Float64).to_numpy()
+        values = result["probability"].cast(pl.Float64).to_numpy()
     except pl.exceptions.PolarsError as error:
         raise DataError("the column probability must hold numbers") from error
     if not ((values >= 0) & (values <= 1)).all():
         raise DataError("the column probability must hold numbers from 0 to 1")
-    return estimates["task"], values
+    return result["task"], values
 
 
 # ----------------------------------------------------------------

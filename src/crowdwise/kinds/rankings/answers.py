@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Coder
+from ...core.answers import Answers, TextColumnCoder
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import first_named
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, widened
 from ...core.votes import Votes, frozen
+from ...stats.ragged import ranges, spread, starts
 from ..comparisons.answers import plain_text
 from .maths import RankRows
 
@@ -142,13 +144,17 @@ class Rankings(Answers):
         """Number of items that each row ranks."""
         return np.diff(self.offset)
 
+    @property
+    def row_and_place(self) -> tuple[I8, I8]:
+        """The row of each ranked item, and its index in the row."""
+        return spread(np.zeros(len(self), dtype=np.int64), self.size)
+
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """The answers of these rows."""
         picked = np.flatnonzero(rows) if rows.dtype == bool else rows
         size = self.size[picked]
-        offset = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-        at = np.repeat(self.offset[picked] - offset[:-1], size) + np.arange(int(offset[-1]))
-        return type(self)(offset, self.item[at], self.level[at], self.rest[picked], self.items)
+        at = ranges(self.offset[picked], size)
+        return type(self)(starts(size), self.item[at], self.level[at], self.rest[picked], self.items)
 
     def join(self, other: Self) -> Self:
         """Concatenate two sets of answers, over the items of both."""
@@ -189,9 +195,8 @@ class Rankings(Answers):
         """A code for each distinct ranking; the order of tied items does not matter."""
         width = int(self.size.max(initial=0))
         table = np.full((len(self), 2 * width + 1), -1, dtype=np.int64)
-        row = np.repeat(np.arange(len(self)), self.size)
+        row, place = self.row_and_place
         order = np.lexsort((self.item, self.level, row))
-        place = np.arange(len(order)) - np.repeat(self.offset[:-1], self.size)
         table[row, place] = self.item[order]
         table[row, width + place] = self.level[order]
         table[:, -1] = self.rest
@@ -200,30 +205,14 @@ class Rankings(Answers):
         return (np.unique(table, axis=0, return_inverse=True)[1].ravel(),)
 
 
-class RankingCoder(Coder):
+class RankingCoder(TextColumnCoder):
     """Read a column of rankings, as text or lists; an empty cell is a missing answer."""
 
     def __init__(self, columns: dict[str, Any], *, items: Any = None) -> None:
         if "ranking" not in columns:
             raise DataError("rankings need a column `ranking`, such as a>b>c")
-        self.text = plain_text(columns.pop("ranking"), "ranking").cast(pl.String).str.strip_chars()
+        super().__init__(plain_text(columns.pop("ranking"), "ranking").cast(pl.String).str.strip_chars())
         self.given = None if items is None else sorted_vocabulary(items, "item").cast(pl.String)
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-    @property
-    def null(self) -> Mask | None:  # type: ignore[override]
-        """Rows without a ranking."""
-        is_missing = (self.text.is_null() | (self.text == "").fill_null(False)).to_numpy()
-        return is_missing if is_missing.any() else None
-
-    def leave_out(self, names: Sequence[str]) -> set[str]:
-        """Treat these texts as missing."""
-        hit = self.text.is_in(list(names)).fill_null(False)
-        left_out = set(self.text.filter(hit).to_list())
-        self.text = self.text.set(hit, None)
-        return left_out
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Mark rankings of at least two items (or of one before all others); raise where one cannot be read."""
@@ -233,7 +222,7 @@ class RankingCoder(Coder):
             row = int(np.flatnonzero(is_bad)[0])
             others = f" (and {int(is_bad.sum()) - 1:,} more rows)" if is_bad.sum() > 1 else ""
             raise DataError(
-                f"row {row + 1}: the ranking {quote([self.text[row]])} {faults[at[row]]}{others}; write a>b>c, a>b=c "
+                f"row {row + 1}: the ranking {quote([self.texts[row]])} {faults[at[row]]}{others}; write a>b>c, a>b=c "
                 "for ties, or a JSON list"
             )
         is_long = np.array([g is not None and (sum(map(len, g[0])) > 1 or g[1]) for g in groups] or [False])[at]
@@ -253,14 +242,13 @@ class RankingCoder(Coder):
             )
         level = np.array([i for g, _ in readable for i, place in enumerate(g) for _ in place], dtype=np.int32)
         size = np.array([sum(map(len, g)) for g, _ in readable] or [0], dtype=np.int64)
-        offset = np.concatenate([[0], np.cumsum(size)])
         rest = np.array([r for _, r in readable] or [False], dtype=bool)
-        return Rankings(offset, codes.astype(np.int32), level, rest, items.rename("item")).take(at)
+        return Rankings(starts(size), codes.astype(np.int32), level, rest, items.rename("item")).take(at)
 
     def _read(self) -> tuple[I8, list[Groups | None], list[str]]:
         """Parse the distinct texts: the text code of each row, their groups, and what is wrong with them."""
-        texts = self.text.fill_null("").unique().sort()
-        at, _ = lookup(texts, self.text.fill_null(""))
+        texts = self.texts.fill_null("").unique().sort()
+        at, _ = lookup(texts, self.texts.fill_null(""))
         groups: list[Groups | None] = []
         faults: list[str] = []
         for text in texts.to_list():
@@ -300,8 +288,7 @@ def distance(answers: Rankings, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> F8:
     width = int(answers.size.max(initial=1))
     item = np.full((len(answers), width), -1, dtype=np.int64)
     level = np.zeros((len(answers), width), dtype=np.float64)
-    row = np.repeat(np.arange(len(answers)), answers.size)
-    place = np.arange(len(row)) - np.repeat(answers.offset[:-1], answers.size)
+    row, place = answers.row_and_place
     item[row, place], level[row, place] = answers.item, answers.level
     out = np.empty(len(i))
     step = max(1, _CELLS // width**2)
@@ -327,8 +314,7 @@ NAMES = ("ranking", "order", "ranks", "preference_order")
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find a column with a name such as ranking."""
-    by_name = {name.strip().lower().replace(" ", "_"): name for name in header}
-    column = next((by_name[name] for name in NAMES if name in by_name), None)
+    column = first_named(header, " ".join(NAMES))
     return None if column is None else {"ranking": column}
 
 

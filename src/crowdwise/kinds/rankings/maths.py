@@ -41,7 +41,7 @@ def _exact(table: F8) -> tuple[F8, float]:
     k = len(table)
     n = 1 << k
     subsets = np.arange(n)
-    size = np.array([bin(s).count("1") for s in range(n)]) if k <= 8 else _bits(subsets, k).sum(axis=1)
+    size = np.bitwise_count(subsets).astype(np.int64)
     # after[i][S]: the cost of i right after all of S, which is the weight of the preferences for i before them
     after = np.zeros((k, n))
     for j in range(k):
@@ -83,10 +83,6 @@ def _sweep(k: int, n: int, size: I8, after: F8, scale: float, *, forward: bool) 
         best[members] = options.min(axis=0)
         ways[members] = (counts * (options <= best[members] + 1e-9 * scale)).sum(axis=0)
     return best, ways
-
-
-def _bits(values: I8, k: int) -> I8:
-    return (values[:, None] >> np.arange(k)) & 1
 
 
 def _search(table: F8, rng: np.random.Generator) -> tuple[F8, float]:
@@ -168,6 +164,13 @@ class RankRows:
     def has_entry(self) -> npt.NDArray[np.bool_]:
         """Marks places with an entry."""
         return np.arange(self.entry.shape[1])[None, :] < self.size[:, None]
+
+    @cached_property
+    def first_of_level(self) -> I8:
+        """The first place of the level of each place."""
+        is_first = np.ones_like(self.has_entry)
+        is_first[:, 1:] = self.level[:, 1:] != self.level[:, :-1]
+        return np.maximum.accumulate(np.where(is_first, np.arange(self.level.shape[1]), 0), axis=1)
 
     @cached_property
     def by_task(self) -> list[I8]:
@@ -414,18 +417,14 @@ def heat_chances(rows: RankRows, places: F8, enough: npt.NDArray[np.bool_]) -> B
 def _choices(rows: RankRows, use: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], F8]:
     """(entries chosen before others, the first place of each entry's level, 1 where there is an entry)."""
     has_entry, level = rows.has_entry[use], rows.level[use]
-    place = np.arange(level.shape[1])
-    new = np.concatenate([np.ones((len(use), 1), dtype=bool), np.diff(level, axis=1) != 0], axis=1)
-    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
     last = level == np.where(has_entry, level, -1).max(axis=1, keepdims=True, initial=-1)
-    return has_entry & ~last, first, has_entry.astype(np.float64)
+    return has_entry & ~last, rows.first_of_level[use], has_entry.astype(np.float64)
 
 
 def _loglik(score: F8, choices: tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], F8], heat: float) -> F8:
     """Log-likelihood of each row: every entry is chosen among those not chosen before it."""
     chosen, first, has_entry = choices
-    tail = np.cumsum((has_entry * np.exp(heat * score))[:, ::-1], axis=1)[:, ::-1]
-    remaining = np.take_along_axis(tail, first, axis=1)
+    remaining = _from(has_entry * np.exp(heat * score), first)
     loglik = np.where(chosen, heat * score - np.log(np.maximum(remaining, 1e-300)), 0.0)
     return np.asarray(loglik.sum(axis=1))
 
@@ -548,11 +547,7 @@ class PlackettLuceObjective:
     def _stage(self) -> tuple[I8, npt.NDArray[np.bool_]]:
         """First place of the group of each place, and a mask of the places that are informative choices."""
         rows = self.rows
-        width = rows.entry.shape[1]
-        place = np.broadcast_to(np.arange(width), rows.entry.shape)
-        new = np.ones_like(rows.has_entry)
-        new[:, 1:] = rows.level[:, 1:] != rows.level[:, :-1]
-        start = np.maximum.accumulate(np.where(new, place, 0), axis=1)
+        start = rows.first_of_level
         last = rows.level == np.take_along_axis(rows.level, np.maximum(rows.size - 1, 0)[:, None], axis=1)
         is_choice = rows.has_entry & ~(last & rows.rest[:, None])
         # All items in one group, or the last item alone, carry no information.

@@ -19,6 +19,7 @@ from ...evaluation.scores import Scores, Table, values_and_intervals
 from ...stats.bootstrap import central
 from ...workers.tables import summary_rows
 from ..comparisons.maths.leaderboard import concordance
+from ..comparisons.scoring import score_cells
 from .answers import Groups, Rankings, parse, rows_of
 from .estimate import RankingEstimate
 from .fitting import ranking_truth
@@ -230,12 +231,7 @@ def list_tables(result: Result, lists: int = LISTS, top: int = TOP) -> list[Tabl
     out = []
     for task in board["task"].unique(maintain_order=True).head(lists).to_list():
         entries = board.filter(pl.col("task") == task).head(top)
-        rows = []
-        for row in entries.iter_rows(named=True):
-            has_interval = row["se"] is not None and np.isfinite(row["se"])
-            between = f"{row['low']:.2f} – {row['high']:.2f}" if has_interval else "–"
-            places = f"{row['rank_low']} – {row['rank_high']}" if has_interval else "–"
-            rows.append([f"{row['place']:g}", str(row["item"])[:60], f"{row['score']:.3f}", between, places])
+        rows = [[f"{row['place']:g}", *score_cells(row)] for row in entries.iter_rows(named=True)]
         out.append(Table(f"{task}", ["place", "item", "score", "interval", "may be at"], rows))
     return out
 

@@ -62,14 +62,7 @@ class RankingStudy(DistanceStudy):
 
 
 def study_rankings(votes: Votes[Rankings], result: Result, *, gold: Any = None, idle: float = 600.0) -> RankingStudy:
-    """Study the workers of a fit of rankings.
-
-    Args:
-        votes: The rankings.
-        result: A fit of them.
-        gold: Known orders, for the distances of workers from them.
-        idle: Longest pause between answers in seconds that counts as work.
-    """
+    """Study the workers of a fit of rankings; arguments as in `study_by_distance`."""
     parts = study_parts(votes, result, gold=gold, idle=idle, judge=no_behaviour_flags)
     votes = parts["votes"]
     rows, _ = rows_of(votes)

@@ -15,6 +15,7 @@ import polars as pl
 from ...core.answers import Mask
 from ...core.errors import DataError
 from ...core.intake.coding import encode
+from ...core.intake.columns import by_plain_name
 from ...core.intake.frames import to_polars
 from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
 from ...core.vocabulary import Codes, quote
@@ -33,7 +34,7 @@ NO = ("0", "false", "no", "different", "dissimilar", "n", "f", "0.0", "-1")
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find the columns left, right and same (or a label); or a partition, or a label beside a list of items."""
-    by_name = {name.strip().lower().replace(" ", "_"): name for name in header}
+    by_name = by_plain_name(header)
 
     def find(names: str) -> str | None:
         return next((by_name[name] for name in names.split() if name in by_name), None)

@@ -11,6 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from ...stats.information import entropy
+from ...stats.logspace import normalise_rows
+
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -84,8 +87,8 @@ def mutual_information(a: I8, b: I8) -> float:
     """Mutual information over the mean entropy (Strehl & Ghosh 2002); 1 where both have a single cluster."""
     counts = table(a, b)
     p = counts / max(counts.sum(), 1.0)
-    one, two = _entropy(p.sum(axis=1)), _entropy(p.sum(axis=0))
-    shared = one + two - _entropy(p.ravel())
+    one, two = float(entropy(p.sum(axis=1))), float(entropy(p.sum(axis=0)))
+    shared = one + two - float(entropy(p.ravel()))
     return 1.0 if one + two == 0 else float(max(0.0, 2 * shared / (one + two)))
 
 
@@ -95,11 +98,6 @@ def matched_accuracy(a: I8, b: I8) -> float:
 
     counts = table(a, b)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / max(counts.sum(), 1.0))
-
-
-def _entropy(p: F8) -> float:
-    positive = p[p > 0]
-    return float(-(positive * np.log(positive)).sum())
 
 
 # ----------------------------------------------------------------
@@ -200,9 +198,8 @@ def free_logits(
         callback=lambda x: trace.append(-problem.value(x)[0]), options={"maxiter": max_iter, "maxfun": 3 * max_iter},
     )  # fmt: skip
     theta, hit, rejection, _ = problem.parts(optimum.x)
-    return FreeLogitsFit(
-        _softmax(theta), Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success)
-    )
+    belief, _ = normalise_rows(theta)
+    return FreeLogitsFit(belief, Coins(hit, rejection), np.array(trace), int(optimum.nit), bool(optimum.success))
 
 
 class _LogitLoss:
@@ -221,7 +218,7 @@ class _LogitLoss:
     def value(self, x: F8) -> tuple[float, F8]:
         pairs, k, m = self.pairs, self.k, self.pairs.n_workers
         theta, a, b, common = self.parts(x)
-        f = _softmax(theta)
+        f = normalise_rows(theta)[0]
         left, right, w = f[pairs.left], f[pairs.right], pairs.worker
         same = np.clip((left * right).sum(axis=1), CLIP, 1 - CLIP)
         yes = a[w] * same + (1 - b[w]) * (1 - same)
@@ -250,12 +247,6 @@ def pairs_sum(pairs: Pairs, to_left: F8, to_right: F8) -> F8:
     """Sum values of rows over the items on their left and right."""
     items, values = np.concatenate([pairs.left, pairs.right]), np.concatenate([to_left, to_right])
     return np.stack([np.bincount(items, weights=column, minlength=pairs.n_items) for column in values.T], axis=1)
-
-
-def _softmax(logits: F8) -> F8:
-    out = np.exp(logits - logits.max(axis=1, keepdims=True))
-    normalized: F8 = out / out.sum(axis=1, keepdims=True)
-    return normalized
 
 
 # ----------------------------------------------------------------
@@ -406,7 +397,7 @@ def mean_field(
         for b in range(int(block.max(initial=0)) + 1):
             rows = np.flatnonzero((block == b) & ~is_gold)
             if len(rows):
-                belief[rows] = _softmax(np.log(share) + matrix[rows] @ belief)
+                belief[rows] = normalise_rows(np.log(share) + matrix[rows] @ belief)[0]
         coin, share = _steps(pairs, belief, strength, workers)
         trace.append(bound(pairs, belief, share, coin))
         if i and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-2])):

@@ -77,8 +77,10 @@ HALVES = 200
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class SimilarityEvaluation(Scores):
-    """Scores over the items whose true cluster is known; `intervals` are 95 %, by halves of the items. Of a table of
-    pairs only `pairs` can be said, and `n` counts them."""
+    """Scores over the items whose true cluster is known; `intervals` are 95 %, by halves of the items.
+
+    For a table of pairs, `pairs` is the only score and `n` counts pairs.
+    """
 
     NAMES: ClassVar[Mapping[str, str]] = SCORES
     HEADLINE: ClassVar[tuple[str, ...]] = ("ari", "nmi", "accuracy", "pairs", "clusters")

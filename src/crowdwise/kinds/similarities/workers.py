@@ -126,13 +126,9 @@ class SimilarityStudy(DistanceStudy):
 def study_similarities(
     votes: Votes[Similarities], result: Result, *, gold: Any = None, idle: float = 600.0
 ) -> SimilarityStudy:
-    """Study the workers of a fit of same-or-different answers.
+    """Study the workers of a fit of same-or-different answers; arguments as in `study_by_distance`.
 
-    Args:
-        votes: The answers.
-        result: A fit of them.
-        gold: Not used, as it is about items.
-        idle: Longest pause between answers in seconds that counts as work.
+    `gold` is ignored, as it is about items.
     """
     del gold
     parts = study_parts(votes, result, idle=idle, judge=behaviour_flags)

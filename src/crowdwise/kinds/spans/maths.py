@@ -640,7 +640,7 @@ def agreement_by_place(
 # Scores of estimated spans against true ones: by length of text, by whole spans, and by overlapping spans.
 
 # Columns of `counts`.
-BOTH, FOUND, TRUE, EXACT, N_FOUND, N_TRUE, HIT_FOUND, HIT_TRUE = range(8)
+BOTH, ESTIMATED, TRUE, EXACT, N_ESTIMATED, N_TRUE, HIT_ESTIMATED, HIT_TRUE = range(8)
 
 
 def counts(estimated: SpanRows, truth: SpanRows) -> F8:
@@ -652,28 +652,28 @@ def counts(estimated: SpanRows, truth: SpanRows) -> F8:
         estimated.end[in_estimated] == truth.end[in_truth]
     )
     out = np.zeros((n, 8))
-    out[:, BOTH], out[:, FOUND], out[:, TRUE] = (
+    out[:, BOTH], out[:, ESTIMATED], out[:, TRUE] = (
         shared_lengths(estimated, truth),
         marked_lengths(estimated),
         marked_lengths(truth),
     )
     out[:, EXACT] = np.bincount(row[exact], minlength=n)
-    out[:, N_FOUND], out[:, N_TRUE] = np.diff(estimated.offsets), np.diff(truth.offsets)
-    out[:, HIT_FOUND] = np.bincount(estimated.row[np.unique(in_estimated)], minlength=n)
+    out[:, N_ESTIMATED], out[:, N_TRUE] = np.diff(estimated.offsets), np.diff(truth.offsets)
+    out[:, HIT_ESTIMATED] = np.bincount(estimated.row[np.unique(in_estimated)], minlength=n)
     out[:, HIT_TRUE] = np.bincount(truth.row[np.unique(in_truth)], minlength=n)
     return out
 
 
 def ratios(total: F8) -> dict[str, F8]:
-    """Return the scores of sums of `counts` over the last axis; F1 is 1 if nothing was found and nothing is true."""
+    """Return the scores of sums of `counts` over the last axis; F1 is 1 if there are no spans."""
     c = np.moveaxis(np.asarray(total, dtype=np.float64), -1, 0)
-    touched = _over(c[HIT_FOUND], c[N_FOUND]), _over(c[HIT_TRUE], c[N_TRUE])
+    touched = _over(c[HIT_ESTIMATED], c[N_ESTIMATED]), _over(c[HIT_TRUE], c[N_TRUE])
     return {
-        "f1": _over(2 * c[BOTH], c[FOUND] + c[TRUE]),
-        "precision": _over(c[BOTH], c[FOUND]),
+        "f1": _over(2 * c[BOTH], c[ESTIMATED] + c[TRUE]),
+        "precision": _over(c[BOTH], c[ESTIMATED]),
         "recall": _over(c[BOTH], c[TRUE]),
-        "exact_f1": _over(2 * c[EXACT], c[N_FOUND] + c[N_TRUE]),
-        "exact_precision": _over(c[EXACT], c[N_FOUND]),
+        "exact_f1": _over(2 * c[EXACT], c[N_ESTIMATED] + c[N_TRUE]),
+        "exact_precision": _over(c[EXACT], c[N_ESTIMATED]),
         "exact_recall": _over(c[EXACT], c[N_TRUE]),
         "overlap_f1": _over(2 * touched[0] * touched[1], touched[0] + touched[1], 0.0),
     }

@@ -48,18 +48,13 @@ class TextEvaluation(Scores):
 
 
 def evaluate(
-    estimates: Result | pl.DataFrame,
-    truth: Any,
-    *,
-    fit_gold: pl.Series | None = None,
-    resamples: int = 0,
-    seed: int = 0,
+    result: Result | pl.DataFrame, truth: Any, *, fit_gold: pl.Series | None = None, resamples: int = 0, seed: int = 0
 ) -> TextEvaluation:
-    """Score texts against the truth.
+    """Score a result, or a table with the columns task, output, against the true texts.
 
     The arguments are those of `evaluation.evaluate.evaluate`; `fit_gold` are the tasks that were gold in the fit.
     """
-    tasks, outputs = _estimated_texts(estimates)
+    tasks, outputs = _estimated_texts(result)
     table = text_truth(truth)
     scored = scored_tasks(tasks, table["task"], fit_gold, "a text")
     n = len(scored)
@@ -97,14 +92,14 @@ def _ratios(total: F8, n: int) -> dict[str, F8]:
     }
 
 
-def _estimated_texts(estimates: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    if isinstance(estimates, Result):
-        estimate = estimates.estimate
+def _estimated_texts(result: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    if isinstance(result, Result):
+        estimate = result.estimate
         assert isinstance(estimate, TextEstimate)
-        return estimates.tasks, pl.Series("output", estimate.outputs, dtype=pl.String)
-    name = next((column for column in ("output", "label", "text") if column in estimates.columns), "output")
-    check_estimates(estimates, name)
-    return estimates["task"], estimates[name].cast(pl.String)
+        return result.tasks, pl.Series("output", estimate.outputs, dtype=pl.String)
+    name = next((column for column in ("output", "label", "text") if column in result.columns), "output")
+    check_estimates(result, name)
+    return result["task"], result[name].cast(pl.String)
 
 
 # ----------------------------------------------------------------

@@ -12,6 +12,7 @@ import polars as pl
 
 from ...core.answers import Mask
 from ...core.errors import DataError
+from ...core.intake.columns import by_plain_name
 from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
 from ...core.vocabulary import Codes, lookup, quote
 from ...core.votes import Votes
@@ -123,7 +124,7 @@ class TripletCoder(ItemCoder):
 
 def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
     """Find the columns head, left, right and closer; None unless all are there."""
-    plain = {name.strip().lower().replace(" ", "_"): name for name in header}
+    plain = by_plain_name(header)
     columns = {
         role: next((plain[name] for name in names.split() if name in plain), None)
         for role, names in {**COLUMNS, "closer": CLOSER}.items()

@@ -106,14 +106,7 @@ def worker_rows(result: Result, limit: int = 5) -> WorkerRows:
 
 
 def study_triplets(votes: Votes[Triplets], result: Result, *, gold: Any = None, idle: float = 600.0) -> TripletStudy:
-    """Study the workers of a fit of triplets.
-
-    Args:
-        votes: The votes.
-        result: A result of these votes.
-        gold: Ignored.
-        idle: Longest time in seconds between two answers that still counts as work.
-    """
+    """Study the workers of a fit of triplets; arguments as in `study_by_distance`. `gold` is ignored."""
     del gold
     parts = study_parts(votes, result, idle=idle, judge=no_behaviour_flags)
     parts["quality"] = with_summary(parts["quality"], result.worker_table())

@@ -287,7 +287,7 @@ def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) ->
     value = _value(score, one, two, won, lost, strength)
     trace, converged = [value], False
     while len(trace) <= max_iter and not converged:
-        s = np.exp(-np.logaddexp(0.0, score[two] - score[one]))
+        s = _sigmoid(score[one] - score[two])
         turn = won * (1 - s) - lost * s
         gradient = total(one, turn, rows.n_items) - total(two, turn, rows.n_items) - strength * score
         direction = _solved(one, two, (won + lost) * s * (1 - s), strength, gradient)
@@ -303,7 +303,7 @@ def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) ->
         converged = float(np.abs(step * (direction - direction.mean())).max(initial=0.0)) <= tol or new <= value
         value = new
         trace.append(value)
-    s = np.exp(-np.logaddexp(0.0, -(score[rows.left] - score[rows.right])))
+    s = _sigmoid(score[rows.left] - score[rows.right])
     covariance = blocks(rows, rows.weights * s * (1 - s), strength, [])
     return PairFit(score, covariance, trace=np.array(trace), n_iter=len(trace) - 1, converged=converged)
 
@@ -358,12 +358,15 @@ class CrowdObjective:
     b: float
     is_gold: npt.NDArray[np.bool_] | None = None  # workers with reliability 1
 
+    def _parts(self, x: F8) -> tuple[F8, F8]:
+        """Scores and reliabilities."""
+        k = self.rows.n_items
+        eta = 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
+        return x[:k], eta if self.is_gold is None else np.where(self.is_gold, 1.0, eta)
+
     def __call__(self, x: F8) -> tuple[float, F8, F8]:
         """Value, gradient, and a positive curvature of each parameter."""
-        k = self.rows.n_items
-        score, eta = x[:k], 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
-        if self.is_gold is not None:
-            eta = np.where(self.is_gold, 1.0, eta)
+        score, eta = self._parts(x)
         value, gs, hs, gw, hw = self._pass(score, eta)
         rv, rg, rh = ridge(score, self.strength)
         value += rv
@@ -386,7 +389,7 @@ class CrowdObjective:
             value = crowd_pass(rows.left, rows.right, rows.share, rows.worker, rows.weights, score, eta, items, workers)
             return float(value), items[:, 0], items[:, 1], workers[:, 0], workers[:, 1]
         d, e, w, y = score[rows.left] - score[rows.right], eta[rows.worker], rows.weights, rows.share
-        s = np.exp(-np.logaddexp(0.0, -d))
+        s = _sigmoid(d)
         p = np.clip(e * s + (1 - e) * (1 - s), 1e-300, 1 - 1e-16)
         q = np.clip(e * (1 - s) + (1 - e) * s, 1e-300, 1.0)
         value = float(w @ (y * np.log(p) + (1 - y) * np.log(q)))
@@ -402,12 +405,9 @@ class CrowdObjective:
 
     def blocks(self, x: F8) -> list[ScoreBlock]:
         """Covariance of the scores, with the reliabilities estimated too."""
-        rows, k = self.rows, self.rows.n_items
-        eta = 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
-        if self.is_gold is not None:
-            eta = np.where(self.is_gold, 1.0, eta)
+        rows, (_, eta) = self.rows, self._parts(x)
         d, e = x[rows.left] - x[rows.right], eta[rows.worker]
-        s = np.exp(-np.logaddexp(0.0, -d))
+        s = _sigmoid(d)
         p = np.clip(e * s + (1 - e) * (1 - s), 1e-12, 1 - 1e-12)
         slope, lean = (2 * e - 1) * s * (1 - s), (2 * s - 1) * e * (1 - e)
         scale = rows.weights / (p * (1 - p))
@@ -558,7 +558,8 @@ class NoisyObjective:
     habit: float
     is_gold: npt.NDArray[np.bool_] | None = None
 
-    def _parts(self, x: F8) -> tuple[F8, F8, F8]:
+    def parts(self, x: F8) -> tuple[F8, F8, F8]:
+        """Scores, the probability that each worker compares, and their habits."""
         k, m = self.rows.n_items, self.rows.n_workers
         skill = _sigmoid(np.clip(x[k : k + m], -30.0, 30.0))
         return x[:k], skill if self.is_gold is None else np.where(self.is_gold, 1.0, skill), x[k + m :]
@@ -566,7 +567,7 @@ class NoisyObjective:
     def __call__(self, x: F8) -> tuple[float, F8, F8]:
         """Value, gradient, and a positive curvature of each parameter."""
         rows = self.rows
-        score, skill, habit = self._parts(x)
+        score, skill, habit = self.parts(x)
         p, s, r, g = self._chances(score, skill, habit)
         w, y = rows.weights, rows.share
         turn, info = w * (y / p - (1 - y) / (1 - p)), w / (p * (1 - p))
@@ -589,26 +590,19 @@ class NoisyObjective:
 
     def _chances(self, score: F8, skill: F8, habit: F8) -> tuple[F8, F8, F8, F8]:
         rows = self.rows
-        s, r, g = (
-            _sigmoid(score[rows.left] - score[rows.right]),
-            _sigmoid(habit)[rows.worker],
-            skill[rows.worker],
-        )
+        s = _sigmoid(score[rows.left] - score[rows.right])
+        r, g = _sigmoid(habit)[rows.worker], skill[rows.worker]
         return np.clip(g * s + (1 - g) * r, 1e-12, 1 - 1e-12), s, r, g
 
     def blocks(self, x: F8) -> list[ScoreBlock]:
         """Covariance of the scores, with the workers' skills estimated too."""
         rows = self.rows
-        score, skill, habit = self._parts(x)
+        score, skill, habit = self.parts(x)
         p, s, r, g = self._chances(score, skill, habit)
         scale = rows.weights / (p * (1 - p))
         slope, lean = g * s * (1 - s), (s - r) * g * (1 - g)
         curvature = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * skill * (1 - skill)
         return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, curvature)])
-
-    def parts(self, x: F8) -> tuple[F8, F8, F8]:
-        """Scores, the probability that each worker compares, and their habits."""
-        return self._parts(x)
 
 
 # ----------------------------------------------------------------
@@ -633,15 +627,9 @@ def elo(rows: PairRows, step: float, passes: int, order: list[npt.NDArray[np.int
         from ..kernels import elo_pass
 
         play = elo_pass
-    for rows_in_order in order:
-        play(
-            rows.left[rows_in_order],
-            rows.right[rows_in_order],
-            rows.share[rows_in_order],
-            rows.weights[rows_in_order],
-            score,
-            step,
-        )
+    for game_rows in order:
+        games = rows.take(game_rows)
+        play(games.left, games.right, games.share, games.weights, score, step)
     return score
 
 

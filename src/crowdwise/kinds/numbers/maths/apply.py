@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ....stats.ragged import ranges
 from .beliefs import Edges, Tables, blocks, moments, task_messages
 from .gaussian import scaled
 from .rows import F8, I8, Linear, NumberFit, NumberRows, Scale, pairs
@@ -154,8 +155,7 @@ def _others(rows: NumberRows, first: I8, pair: I8) -> Iterator[tuple[int, int, I
         hi = lo + max(int(np.searchsorted(size, EXPANDED, side="right")), 1)
         sizes = count[lo:hi]
         target = np.repeat(np.arange(hi - lo), sizes)
-        begin = np.repeat(rows.offsets[rows.task[first[lo:hi]]], sizes)
-        source = begin + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        source = ranges(rows.offsets[rows.task[first[lo:hi]]], sizes)
         other = pair[source] != target + lo
         yield lo, hi, source[other], target[other]
         lo = hi

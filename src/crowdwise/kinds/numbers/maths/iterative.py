@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....stats.logspace import normalise_rows
 from .beliefs import Edges, Rounds, Tables
 from .gaussian import gaussian
 from .rows import F8, NumberFit, NumberRows, gold_mask, relative_weight, standardise, unstandardise, with_gold
@@ -81,7 +82,7 @@ def bayesian_iterative(
         log_prior = -0.5 * (grid - mu) ** 2 / tau
         mean, variance, log_g = rounds(weights, log_prior)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)
-        new, cavity = normalised(total), normalised(total[edges.worker] - log_g)
+        new, cavity = normalise_rows(total)[0], normalise_rows(total[edges.worker] - log_g)[0]
         # Loops can make messages oscillate; damping makes them converge.
         weights = cavity if n_iter <= UNDAMPED else (weights + cavity) / 2
         moved = float(np.abs(new - worker_weights)[active].max(initial=0.0))
@@ -129,12 +130,6 @@ def grid_of(rows: NumberRows, mu: float, tau: float, smallest: float) -> F8:
 def worker_sums(log_g: F8, worker: np.ndarray, n_workers: int) -> F8:
     """Sums over the edges of each worker, [worker, variance]."""
     return np.stack([np.bincount(worker, weights=column, minlength=n_workers) for column in log_g.T], axis=1)
-
-
-def normalised(log: F8) -> F8:
-    """Normalise rows of log weights to probabilities."""
-    out = np.exp(log - log.max(axis=1, keepdims=True))
-    return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
 # ----------------------------------------------------------------

@@ -14,8 +14,9 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from ....stats.abilities import FEWEST, BehaviourPosterior, posterior_of, zero_posterior
+from ....stats.abilities import FEWEST, BehaviourPosterior, lognormal, posterior_of, zero_posterior
 from ....stats.bootstrap import MAX_BLOCKS, bootstrap_interval, central, random_blocks
+from ....stats.ragged import ranges
 from .apply import without_own
 from .rows import F8, I4, I8, Mask, NumberFit, NumberRows, standardise
 
@@ -83,8 +84,7 @@ def _pairs(rows: NumberRows) -> tuple[I8, I8]:
     chosen_rows = np.flatnonzero(chosen[rows.task])
     size = count[rows.task[chosen_rows]]
     e = np.repeat(chosen_rows, size)
-    begin = np.repeat(rows.offsets[rows.task[chosen_rows]], size)
-    f = begin + np.arange(len(e)) - np.repeat(np.cumsum(size) - size, size)
+    f = ranges(rows.offsets[rows.task[chosen_rows]], size)
     keep = rows.worker[e] < rows.worker[f]
     return e[keep], f[keep]
 
@@ -259,10 +259,10 @@ def _population() -> tuple[F8, F8]:
         slopes, MIDDLES, SPREAD_MIDDLES, SPREADS_APART
     ):
         typical = (1 - STRAY) * np.outer(
-            _lognormal(slope_median, slope_scale), _following_normal(spread_median, spread_scale)
+            lognormal(SLOPES, slope_median, slope_scale), _following_normal(spread_median, spread_scale)
         )
         stray = STRAY * np.outer(
-            _lognormal(slope_median, STRAY_APART), _following_normal(spread_median, 2 * spread_scale)
+            lognormal(SLOPES, slope_median, STRAY_APART), _following_normal(spread_median, 2 * spread_scale)
         )
         laws.append((typical + stray).ravel())
         prior.append(np.log(chance))
@@ -271,13 +271,6 @@ def _population() -> tuple[F8, F8]:
 
 def _following_normal(median: float, log_scale: float) -> F8:
     density = np.exp(-0.5 * ((SPREADS - median) / log_scale) ** 2)
-    return np.asarray(density / density.sum())
-
-
-def _lognormal(median: float, log_scale: float) -> F8:
-    positive = np.maximum(SLOPES, 1e-9)
-    density = np.exp(-0.5 * ((np.log(positive) - np.log(median)) / log_scale) ** 2) / positive
-    density = np.where(SLOPES > 1e-9, density, 0.0)
     return np.asarray(density / density.sum())
 
 
