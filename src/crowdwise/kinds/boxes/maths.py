@@ -326,10 +326,10 @@ def average_linkage(drawn: DrawnBoxes, min_overlap: float) -> I8:
     order = np.argsort(component, kind="stable")
     size = np.bincount(component)
     place = np.empty(n, dtype=np.int64)
-    begin = np.concatenate([[0], np.cumsum(size)])
+    begin = starts(size)
     place[order] = np.arange(n) - begin[component[order]]
     pair_order = np.argsort(component[a], kind="stable")
-    cuts = np.concatenate([[0], np.cumsum(np.bincount(component[a], minlength=len(size)))])
+    cuts = starts(np.bincount(component[a], minlength=len(size)))
     cluster = np.zeros(n, dtype=np.int64)
     for g in np.flatnonzero(size > 1).tolist():
         pairs, members = pair_order[cuts[g] : cuts[g + 1]], order[begin[g] : begin[g + 1]]
@@ -513,13 +513,18 @@ def _relative(drawn: DrawnBoxes, objects: Objects) -> tuple[F8, F8]:
     return (drawn.corner - objects.corner[objects.object_of_box]) / unit[objects.object_of_box], unit
 
 
+def _side_sums(values: F8, object_of_box: I8, n: int) -> F8:
+    """Return the sums over the boxes of each object of values[box, side]."""
+    return np.stack([sums(values[:, side], object_of_box, n) for side in range(4)], axis=1)
+
+
 def mean_sides(drawn: DrawnBoxes, objects: Objects) -> F8:
     """Return the corners as the plain mean of the boxes."""
     n = len(objects)
     weight = drawn.vote_weight[drawn.vote]
-    total = np.bincount(objects.object_of_box, weights=weight, minlength=n)
-    sums = [np.bincount(objects.object_of_box, weights=weight * drawn.corner[:, j], minlength=n) for j in range(4)]
-    mean = np.divide(np.stack(sums, axis=1), total[:, None], out=objects.corner.copy(), where=total[:, None] > 0)
+    total = sums(weight, objects.object_of_box, n)[:, None]
+    corners = _side_sums(weight[:, None] * drawn.corner, objects.object_of_box, n)
+    mean = np.divide(corners, total, out=objects.corner.copy(), where=total > 0)
     return np.where(objects.is_gold[:, None], objects.corner, mean)
 
 
@@ -561,14 +566,8 @@ def sides_from_workers(drawn: DrawnBoxes, objects: Objects, bias: F8, spread: F8
     floor = np.maximum(np.median(spread, axis=0) / 2, 1e-6) if len(spread) else np.ones(4)
     precision = drawn.vote_weight[drawn.vote][:, None] / np.maximum(spread[drawn.worker], floor) ** 2
     unbiased = offset - bias[drawn.worker]
-    total = np.stack(
-        [np.bincount(objects.object_of_box, weights=precision[:, j], minlength=n) for j in range(4)], axis=1
-    )
-    sums = np.stack(
-        [np.bincount(objects.object_of_box, weights=(precision * unbiased)[:, j], minlength=n) for j in range(4)],
-        axis=1,
-    )
-    shift = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+    total, offsets = (_side_sums(values, objects.object_of_box, n) for values in (precision, precision * unbiased))
+    shift = np.divide(offsets, total, out=np.zeros_like(offsets), where=total > 0)
     return _with_area(objects.corner + shift * unit, objects.corner)
 
 

@@ -19,6 +19,7 @@ import polars as pl
 from ...core.votes import Votes
 from ...simulate.draws import draw_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
+from ...stats.ragged import starts
 from .answers import Spans, span_votes, spans_of
 
 F8 = npt.NDArray[np.float64]
@@ -172,7 +173,7 @@ def _without_overlaps(spans: list[WordSpan]) -> list[WordSpan]:
 
 
 def _in_characters(spans: list[WordSpan], text: list[str], names: list[str]) -> list[Span]:
-    begin = np.concatenate([[0], np.cumsum([len(word) + 1 for word in text])]).tolist()
+    begin = starts(np.array([len(word) + 1 for word in text])).tolist()
     return [(begin[a], begin[b] - 1, names[tag]) for a, b, tag in spans]
 
 
