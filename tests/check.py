@@ -15,10 +15,10 @@ import pytest
 from numba.core.event import Listener, register
 
 LEFT_OUT = ("slow", "torch", "server", "browser", "data")
-# Folders that hold nothing else are not even imported.
-FOLDERS = ("benchmarks", "tests/client", "tests/learn", "tests/planted", "tests/server")
+# Folders and files that hold nothing else are not even imported.
+FOLDERS = ("benchmarks", "tests/client", "tests/laws", "tests/learn", "tests/planted", "tests/server")
+FILES = ("test_browser.py", "test_learn.py", "test_loss.py", "test_pages.py")
 MOST_SECONDS = 5.0 if os.environ.get("CI") == "true" else 1.0
-LEARNERS = ("test_answer_learners.py", "test_learn.py", "test_learners.py", "test_loss.py", "test_browser.py")
 # A test that imports at least so many modules pays for those that come after it.
 FIRST_IMPORTS = 20
 
@@ -47,9 +47,9 @@ def pytest_configure(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Skip the folders whose tests are all left out."""
+    """Skip folders and files whose tests are all left out."""
     path = collection_path.relative_to(config.rootpath).as_posix() if collection_path != config.rootpath else ""
-    return True if path in FOLDERS or collection_path.name in LEARNERS else None
+    return True if path in FOLDERS or collection_path.name in FILES else None
 
 
 def _spent() -> float:

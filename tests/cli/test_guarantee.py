@@ -298,6 +298,7 @@ def test_gold_that_fitted_the_run(crowdwise_cli, fails, folder, tmp_path):
     fails("estimate", plain, "--gold", folder / "gold.csv", "--metric", "accuracy", "--sampling", "random", words=words)
 
 
+@pytest.mark.slow
 def test_plans_sets_and_cascades(crowdwise_cli, fails, folder, run, tmp_path):
     code, out, _ = crowdwise_cli("accept", run, "--plan", "--prices", "judge=.5,person=20")
     assert code == 0

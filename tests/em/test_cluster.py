@@ -92,7 +92,7 @@ def same(one, other):
 def test_a_cluster_gives_the_bits_of_one_process(source, executor, method):
     alone = bits(fit_parts(method, source, InProcess))
     same(bits(fit_parts(method, source, executor)), alone)
-    for jobs in (1, 3, 11):
+    for jobs in (1, 11):
         same(bits(fit_parts(method, source, lambda *a, jobs=jobs: Dask(*a, executor.keywords["client"], jobs))), alone)
 
 

@@ -228,6 +228,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", TINY.values(), ids=TINY)
 @pytest.mark.parametrize("name", ["gaussian", "gaussian_slope", "bayesian_iterative", "combined"])
 def test_hierarchies_settle_where_workers_are_alike_or_few(name, rows):

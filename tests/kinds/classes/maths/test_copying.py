@@ -59,6 +59,7 @@ def by_loops(votes, q, place, gold=None, step=1):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("step", [1, 2])
