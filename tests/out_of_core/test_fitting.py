@@ -34,6 +34,7 @@ def planned(tmp_path_factory):
     return plan(cut(messy(weight=True), folder / "votes"), folder / "work", WEIGHED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dawid_skene", "hierarchical", "wawa"])
 @pytest.mark.parametrize("gold", [None, GOLD])
 def test_the_answer_is_that_of_memory(planned, tmp_path, name, gold):
