@@ -90,7 +90,7 @@ class Machine(RuleBasedStateMachine):
             return None
 
     # ---------------------------------------------------------------- what happens
-    @rule(queue=DESK, who=WHO, n=st.integers(1, 3))
+    @rule(desk=DESK, who=WHO, n=st.integers(1, 3))
     def take(self, desk, who, n):
         before = self.in_hand()
         got = self.do(desk, annotate.take, who, n)
@@ -100,7 +100,7 @@ class Machine(RuleBasedStateMachine):
                 others = {w for (u, w) in before if u == task} | {w for (u, w) in self.counted if u == task}
                 assert len(others | {who}) <= self.cap
 
-    @rule(queue=DESK, who=WHO, task=WHAT, said=SAID, trusted=st.booleans())
+    @rule(desk=DESK, who=WHO, task=WHAT, said=SAID, trusted=st.booleans())
     def answer(self, desk, who, task, said, trusted):
         self.key += 1
         given = annotate.Submission(f"t{task}", said, f"k{self.key}", f"{task} {said}", trusted=trusted)
@@ -115,7 +115,7 @@ class Machine(RuleBasedStateMachine):
         if status != "surplus":
             self.counted.add((task, who))
 
-    @rule(queue=DESK, data=st.data())
+    @rule(desk=DESK, data=st.data())
     def repeat(self, desk, data):
         if self.receipts:
             who, given, before = self.receipts[data.draw(st.sampled_from(sorted(self.receipts)))]
@@ -123,7 +123,7 @@ class Machine(RuleBasedStateMachine):
             assert not new
             assert again == before
 
-    @rule(queue=DESK, who=WHO, task=st.none() | WHAT)
+    @rule(desk=DESK, who=WHO, task=st.none() | WHAT)
     def undo(self, desk, who, task):
         self.key += 1
         got = self.do(desk, annotate.undo, who, None if task is None else f"t{task}", f"k{self.key}", "u")
@@ -134,7 +134,7 @@ class Machine(RuleBasedStateMachine):
             assert self.current.pop(gone) == got[1]["answer"]
             self.counted.discard(gone)
 
-    @rule(queue=DESK, who=WHO, task=WHAT)
+    @rule(desk=DESK, who=WHO, task=WHAT)
     def skip(self, desk, who, task):
         self.key += 1
         self.do(desk, annotate.skip, who, f"t{task}", "", f"k{self.key}", "s")
@@ -143,21 +143,21 @@ class Machine(RuleBasedStateMachine):
     def time_runs(self, seconds):
         self.now += seconds
 
-    @rule(queue=DESK, cap=st.integers(1, 3))
+    @rule(desk=DESK, cap=st.integers(1, 3))
     def another_cap(self, desk, cap):
         self.do(desk, manage.change, {"cap": cap})
         self.cap = cap
 
-    @rule(queue=DESK, task=WHAT, said=st.none() | SAID)
+    @rule(desk=DESK, task=WHAT, said=st.none() | SAID)
     def known(self, desk, task, said):
         self.do(desk, manage.set_gold, f"t{task}", said)
         (self.gold.discard if said is None else self.gold.add)(task)
 
-    @rule(queue=DESK, who=WHO, on=st.booleans())
+    @rule(desk=DESK, who=WHO, on=st.booleans())
     def pause(self, desk, who, on):
         self.do(desk, *((manage.pause, f"w{who}", "why") if on else (manage.resume, f"w{who}")))
 
-    @rule(queue=DESK)
+    @rule(desk=DESK)
     def restart(self, desk):
         self.desks[desk].close()
         self.desks[desk] = self.ground.open(desk, lambda: self.now)

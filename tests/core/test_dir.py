@@ -89,4 +89,4 @@ def test_whatever_forwards_attributes_lists_them():
                 owner = getattr(import_module(name_of(path)), node.name)
                 assert owner.__dir__ is not object.__dir__, f"{path.name}: {node.name}"
                 forwarding.append(node.name)
-    assert {"Result", "PartitionedResult", "Mapped", "SetEvaluation"} <= set(forwarding)
+    assert {"Result", "PartitionedResult", "Mapped", "Scores"} <= set(forwarding)
