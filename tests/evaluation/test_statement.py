@@ -216,7 +216,7 @@ def lead_page(made, gold, path, method=""):
     from crowdwise.server.api.app import make_app
     from crowdwise.server.commands import manage
     from crowdwise.server.config import Config
-    from crowdwise.server.refitter import Settler
+    from crowdwise.server.refitter import Refitter
 
     classes = tuple(str(name) for name in made.annotations.classes)
     token = server.create(path, Config(question="Which?", classes=classes, cap=None, method=method))
@@ -234,7 +234,7 @@ def lead_page(made, gold, path, method=""):
         for task, answer in [] if gold is None else gold.cast(pl.String).rows():
             body = {"task": task, "answer": answer, "drawn": "random"}
             assert client.post("/projects/main/gold", json=body, headers=head).status_code == 200
-        assert Settler(project, start=False).once(now=True)
+        assert Refitter(project, start=False).once(now=True)
         client.cookies.set("crowdwise", token)
         page = client.get("/p/main/lead").text
     return plain(page), tiles_of(page)

@@ -98,4 +98,4 @@ def test_what_it_cannot_do_is_said_in_one_line(folder, crowdwise_cli):
 def test_methods_of_another_kind_are_refused(folder, crowdwise_cli):
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "--kind", "angles", "-m", "dawid_skene")
     assert code == 2
-    assert "dawid_skene is for class labels, these are directions" in err
+    assert "dawid_skene is for class labels, but these are directions" in err

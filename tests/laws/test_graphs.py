@@ -99,7 +99,7 @@ def test_save_and_load_keep_the_links(crowd, tmp_path):
     ("links", "words"),
     [
         (pl.DataFrame({"a": [1]}), "links are two columns of tasks"),
-        (pl.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}), "row 1: the weight 'z' of a link is no number"),
+        (pl.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}), "row 1: the weight 'z' of a link is not a number"),
         (pl.DataFrame({"a": ["x", None], "b": ["y", "y"]}), "links have rows without a task"),
     ],
 )

@@ -159,7 +159,7 @@ def test_inferring_a_part_and_strangers(name):
     with pytest.raises(cw.CrowdwiseError):
         result.infer(strange)
     assert np.isfinite(result.infer(strange, unknown_workers="average").posterior).all()
-    with pytest.raises(cw.DataError, match="never seen the classes 'other'"):
+    with pytest.raises(cw.DataError, match="fitted without the classes 'other'"):
         result.infer(cw.sets.set_votes([0], [0], [["other"]]))
 
 

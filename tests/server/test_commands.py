@@ -42,7 +42,7 @@ def test_from_nothing_to_the_export(run, tmp_path, tasks):
     assert code == 0
     assert out.startswith("cw_")
     assert "3 tasks added" in err
-    assert run("project", "import", folder, tasks)[1] == "0 tasks added, 3 were there\n"
+    assert run("project", "import", folder, tasks)[1] == "0 tasks added, 3 existed already\n"
     assert run("project", "tokens", folder, "--worker", "ann")[0].startswith("cw_")
     assert "ann" in run("project", "tokens", folder)[0]
     assert "/join/cwi_" in run("project", "invite", folder, "--uses", 3)[0]
@@ -62,7 +62,7 @@ def test_from_nothing_to_the_export(run, tmp_path, tasks):
         (["create", "{p}", "--question", "?", "--classes", "a,b", "-s", "what=1"], "what"),
         (["create", "{p}", "--question", "?", "--classes", "a,b", "--target", "7"], "target"),
         (["create", "{p}", "--question", "?", "--classes", "a,b", "-s", "lease=long"], "wrong kind"),
-        (["import", "{p}"], "name a file"),
+        (["import", "{p}"], "give a file"),
         (["tokens", "{p}"], "is no project"),
         (["backup", "{p}", "-o", "{p}"], ""),
     ],

@@ -323,7 +323,7 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make, kind):
         assert other.checks == live.checks
         board, mine = other.session.task_index, live.session.task_index
         assert board.doubt == mine.doubt
-        for name in ("fitted", "believed", "reason"):
+        for name in ("fitted", "posterior", "reason"):
             np.testing.assert_array_equal(getattr(board, name), getattr(mine, name), name)
         assert board.progress.accuracy == pytest.approx(mine.progress.accuracy, nan_ok=True)
         np.testing.assert_array_equal(other.baseline["json"], live.baseline["json"])

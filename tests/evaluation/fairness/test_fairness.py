@@ -113,7 +113,7 @@ def test_what_makes_no_sense():
             cw.fairness(votes, groups=z, **wrong)
     with pytest.raises(ParameterError, match="works on classes"):
         cw.fairness(cw.numbers.number_votes([1, 2], ["a", "a"], [1.0, 2.0]), groups={1: "a", 2: "b"})
-    with pytest.raises(ParameterError, match="need the votes"):
+    with pytest.raises(ParameterError, match="needs the votes"):
         cw.fairness(cw.MajorityVote().fit(votes), groups=z, worker_groups={"w00": "x"})
     assert len(cw.fairness(cw.MajorityVote().fit(votes), groups=z, gold=gold).workers) == 0
 

@@ -199,7 +199,7 @@ def test_certificates_come_back_and_know_their_batch(tmp_path):
     with pytest.raises(DataError, match="its confidence differ"):
         apply(again, shy)
     (tmp_path / "c.json").write_text("[]")
-    with pytest.raises(DataError, match="no certificate"):
+    with pytest.raises(DataError, match="not a certificate"):
         Certificate.load(tmp_path / "c.json")
 
 
