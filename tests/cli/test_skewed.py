@@ -130,6 +130,7 @@ def classes(path, n, each, workers=3):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always::crowdwise.core.errors.CostWarning")
 @pytest.mark.parametrize("method", ["adaptive", "committee", "auto"])
 def test_thousands_of_classes_get_what_fits(tmp_path, crowdwise_cli, method):
@@ -165,6 +166,7 @@ def test_tables_of_pairs_have_a_limit(monkeypatch):
 
 
 # ------------------------------------------------------------------------------------------------ compare, and skills
+@pytest.mark.slow
 def test_a_comparison_leaves_out_what_thousands_of_classes_make_dear(tmp_path, crowdwise_cli):
     path = classes(tmp_path / "v.csv", 2000, 2)
     before, start = memory(), time.process_time()

@@ -74,6 +74,7 @@ def both(file, tmp_path_factory):
     return fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [None, "dawid_skene", "wawa"])
 @pytest.mark.parametrize("n_gold", [80, 30])
 def test_gold_calibrates_in_parts_as_in_memory(both, method, n_gold):
@@ -95,6 +96,7 @@ def test_gold_calibrates_in_parts_as_in_memory(both, method, n_gold):
     assert np.abs(plain.for_tasks(memory.tasks).posterior - memory.posterior).max() > 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize(("method", "n_gold"), [(None, 80), (None, 30), (None, 0), ("dawid_skene", 80), ("wawa", 0)])
 def test_the_statement_is_that_of_memory(both, method, n_gold, error):
@@ -105,6 +107,7 @@ def test_the_statement_is_that_of_memory(both, method, n_gold, error):
     assert other.to_dict() == pytest.approx(one.to_dict(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_statement_says_different_things_at_different_errors(both):
     for n_gold in (0, 80):
         counts = [trust(both(None, n_gold)[1], error).n_ship for error in ERRORS]
@@ -127,6 +130,7 @@ def test_labels_that_can_ship_are_marked_as_in_memory(both, method, n_gold):
     assert again.scan().collect_schema().names()[-1] == ("gold" if n_gold else "can_ship")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gold", "how", "words"),
     [
@@ -154,6 +158,7 @@ def test_what_is_asked_of_gold_is_checked(file, tmp_path):
             cw.fit_files(file, "wawa", tmp_path / "run", duplicates="first", **how)
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_killed_goes_on_with_the_fit_without_gold(file, tmp_path, monkeypatch):
     said = []
     how = {

@@ -36,7 +36,7 @@ def test_classes_and_least_certain_tasks(crowd):
         f1 = scores[row[0]]["f1"]
         assert row[header.index("F1")] == (f"{f1:.3f}" if f1 is not None and np.isfinite(f1) else "–")
     assert sum(row[header.index("F1")] != "–" for row in rows) >= 4
-    least = [row[0] for row in titled(page, "The 25 sets")[1:]]
+    least = [row[0] for row in titled(page, "The 25 least certain sets")[1:]]
     order = result.to_table().sort("confidence", maintain_order=True)["task"].cast(pl.String).to_list()
     assert least == order[:25]
 

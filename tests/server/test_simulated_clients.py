@@ -111,4 +111,4 @@ def test_the_command(tmp_path, capfd):
     code, _, err = run("project", "simulate", folder, "--crowd", "numbers_plain")
     assert (code, err.count("\n")) == (2, 1)
     code, _, err = run("project", "simulate", "http://127.0.0.1:9", "--tasks", 3)
-    assert (code, "are for a folder" in err) == (2, True)
+    assert (code, "apply to a folder only" in err) == (2, True)
