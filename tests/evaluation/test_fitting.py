@@ -21,6 +21,7 @@ def gold(crowd):
     return crowd.truth_table().sample(80, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dawid_skene", "majority_vote", "hierarchical", "adaptive", "auto"])
 def test_gold_calibrates_every_method(crowd, gold, method):
     result = cw.fit(crowd.annotations, method, gold, sampling="random")

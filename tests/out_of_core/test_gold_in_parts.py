@@ -183,6 +183,7 @@ def sentence_of(text: str) -> list[str]:
     return [line for line in text.splitlines() if re.search(r"can ship|checked tasks|has been checked", line)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [(), ("-m", "dawid_skene")])
 def test_the_command_line_says_and_writes_the_same(file, tmp_path, crowdwise_cli, method):
     gold_of(80).write_csv(tmp_path / "gold.csv")
@@ -214,6 +215,7 @@ def test_the_command_line_says_and_writes_the_same(file, tmp_path, crowdwise_cli
     assert np.abs(results[0].confidence - results[1].for_tasks(results[0].tasks).confidence).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_checked_tasks_come_back_as_gold(file, tmp_path, crowdwise_cli):
     where = ["--duplicates", "first", "-m", "dawid_skene", "--out-of-core"]
     code, _, err = crowdwise_cli("aggregate", file, *where, "-o", tmp_path / "one", "--check", tmp_path / "check.csv")
@@ -240,6 +242,7 @@ def test_no_gold_is_drawn_to_be_checked(both):
     assert 15 < len(set(drawn.tasks) & set(other.tasks)) < 90  # of 920, by chance 43
 
 
+@pytest.mark.slow
 def test_a_report_on_it_can_be_made(both, tmp_path, crowdwise_cli):
     memory, far = both(None, 80)
     code, _, err = crowdwise_cli("report", vars(far)["_folder"], "-o", tmp_path / "page.html")
