@@ -195,6 +195,7 @@ def test_two_systems_of_two_files_and_of_one(crowdwise_cli, fails, folder, tmp_p
 
 
 # ---------------------------------------------------------------- accept
+@pytest.mark.slow
 def test_the_surest_tasks_of_a_committee(crowdwise_cli, fails, folder, tmp_path):
     rng, truth = np.random.default_rng(6), truth_of(folder)
     rows = [(t, w, label if rng.random() < p else "fine") for t, label in truth.items()

@@ -117,6 +117,7 @@ def test_the_statement_says_different_things_at_different_errors(both):
     assert rules == {"accept", "an estimate"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "n_gold"), [(None, 80), ("dawid_skene", 0)])
 def test_labels_that_can_ship_are_marked_as_in_memory(both, method, n_gold):
     memory, far = both(method, n_gold)
