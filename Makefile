@@ -15,7 +15,7 @@ serve-demo: $(VENV)/.serve
 
 # What to run before every commit: the tests that need no data, net, server or browser and take less than a second.
 check: lint types
-	$(BIN)/python -m pytest -p tests.check -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -p tests.check -q -n $(WORKERS) --dist worksteal tests
 
 # Everything, with the tests of benchmarks/, which keep the figures of the docs true.
 test: lint types
@@ -30,8 +30,9 @@ types: $(VENV)/.dev
 
 bench: bench-speed bench-quality bench-workers
 
+# The tests of the benchmarks, and the short replica of a paper, which trains for minutes and holds no figure of the docs.
 bench-check: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal benchmarks/tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal benchmarks
 
 bench-speed: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.speed

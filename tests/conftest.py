@@ -16,7 +16,7 @@ from tests.data import ROOT, found_data
 # Some methods refuse most small crowds (two classes only, shared tasks only): many examples are left out for them.
 _patient = [hypothesis.HealthCheck.filter_too_much]
 hypothesis.settings.register_profile(
-    "crowdwise", deadline=None, max_examples=40, derandomize=True, suppress_health_check=_patient
+    "crowdwise", deadline=None, max_examples=25, derandomize=True, suppress_health_check=_patient
 )
 hypothesis.settings.load_profile("crowdwise")
 
@@ -26,8 +26,10 @@ MARKS = {
     "benchmarks/": ("slow",),
     "tests/client/": ("server",),
     "tests/cli/test_train": ("torch",),
+    "tests/docs/test_pages.py": ("slow",),
     "tests/golden/test_learn": ("torch",),
     "tests/laws/test_answer_learners.py": ("torch",),
+    "tests/laws/": ("slow",),
     "tests/laws/test_learners.py": ("torch",),
     "tests/learn/": ("torch",),
     "tests/planted/": ("slow",),
@@ -40,13 +42,14 @@ MARKS = {
 def pytest_collection_modifyitems(items):
     """Mark tests by what they need, and skip those of data sets that are not here."""
     skip = pytest.mark.skip(reason="the real data sets are not here: set CROWDWISE_DATA to their folder")
+    no_data = found_data() is None
     for item in items:
         path = item.path.relative_to(ROOT).as_posix()
         marks = [mark for start, marks in MARKS.items() if path.startswith(start) for mark in marks]
         marks += ["torch"] if item.path.name in ("test_learn.py", "test_loss.py") else []
         for mark in marks:
             item.add_marker(mark)
-        if found_data() is None and "data" in item.keywords:
+        if no_data and "data" in item.keywords:
             item.add_marker(skip)
 
 

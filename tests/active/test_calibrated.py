@@ -94,6 +94,7 @@ def test_answer_by_answer_the_board_follows_its_calibration():
     assert session.model.answer_lists.gold.max() == -1
 
 
+@pytest.mark.slow
 def test_a_trial_with_fits_expects_what_comes():
     rng = np.random.default_rng(3)
     truth = rng.integers(3, size=120)

@@ -64,6 +64,7 @@ def test_labels_of_one_task_count_as_fewer_the_more_there_are():
     assert (gain[0, 1:] <= alone[0, 1:]).all()
 
 
+@pytest.mark.slow
 def test_a_budget_reaches_tasks_that_are_hard_to_settle_but_not_those_that_are_stuck():
     """A crowd that is right 35 times in 100 of four classes: few tasks can be settled with ten votes."""
     votes = planted(n=800, m=40, k=4, labels=4, seed=3, low=0.3, high=0.4)[0]
@@ -165,6 +166,7 @@ def test_degenerate_votes():
         plan(numbers)
 
 
+@pytest.mark.slow
 def test_the_command(crowdwise_cli, tmp_path):
     votes, _, _ = planted(n=80, m=12, k=3, labels=3, seed=1)
     votes.to_frame().write_csv(tmp_path / "votes.csv")

@@ -23,6 +23,7 @@ def crowd(seed=0, n=200, m=20, k=3, low=0.6, high=0.95):
     return rng.integers(k, size=n), table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("choose", [False, True])
 def test_the_same_seed_asks_the_same(policy, choose):

@@ -27,6 +27,7 @@ def test_a_replay_is_ahead_of_chance():
     assert chosen < 0.75 * chance
 
 
+@pytest.mark.slow
 def test_a_replay_asks_every_recorded_vote_once():
     votes, truth, _ = planted(n=40, m=10, k=3, labels=4, seed=1)
     for policy in ("random", "information"):
@@ -51,6 +52,7 @@ def test_what_a_worker_would_say_is_the_same_for_all_policies():
     )
 
 
+@pytest.mark.slow
 def test_an_answer_takes_milliseconds_whatever_the_number_of_tasks():
     """The short form of `python -m benchmarks.active speed`: CPU time, 95th percentile, at 1,000 and 30,000 tasks."""
     found = {}

@@ -18,7 +18,8 @@ def test_every_folder_of_tests_is_a_package():
 
 
 def test_the_folders_across_packages_are_those_named():
-    present = {path.name for path in TESTS.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    files = (path.relative_to(TESTS) for path in TESTS.rglob("*") if path.is_file())
+    present = {path.parts[0] for path in files if len(path.parts) > 1 and "__pycache__" not in path.parts}
     packages = {path.name for path in SRC.iterdir() if path.is_dir()}
     assert present - packages == ACROSS
 

@@ -265,6 +265,7 @@ TRUTH = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content", "gold", "truth"), [c[1:] for c in TRUTH], ids=[c[0] for c in TRUTH])
 def test_bad_truth(fails, tmp_path, content, gold, truth):
     (tmp_path / "v.csv").write_bytes(VOTES)

@@ -271,6 +271,7 @@ def test_the_ledger_is_told(works, files):
 
 
 # ------------------------------------------------------------------------------------------------ formats
+@pytest.mark.slow
 def test_every_format_gives_the_same_labels(works, files, crowd):
     rows = crowd["rows"]
     plain = table(rows)

@@ -142,6 +142,7 @@ def test_names_in_lists_and_bad_lists(works, fails, files):
 
 
 # ------------------------------------------------------------------------------------------------ gold is not scored
+@pytest.mark.slow
 def test_gold_of_the_fit_is_never_scored(works, fails, files):
     run = files / "run"
     works("aggregate", files / "votes.csv", "-m", "dawid_skene", "--gold", files / "gold.csv", "-o", run)

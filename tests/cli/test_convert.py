@@ -34,6 +34,7 @@ def test_every_export_becomes_a_plain_table(crowdwise_cli, tmp_path, sample):
     assert sorted(back.iter_rows()) == sorted(sample.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", [name for name in VOTE_FORMATS_OF_KIND["classes"] if name != "snorkel"])
 def test_to_every_format(crowdwise_cli, export, tmp_path, to):
     code, _, err = crowdwise_cli("convert", export, tmp_path / "out", "--to", to)

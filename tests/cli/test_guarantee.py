@@ -195,6 +195,7 @@ def test_two_systems_of_two_files_and_of_one(crowdwise_cli, fails, folder, tmp_p
 
 
 # ---------------------------------------------------------------- accept
+@pytest.mark.slow
 def test_the_surest_tasks_of_a_committee(crowdwise_cli, fails, folder, tmp_path):
     rng, truth = np.random.default_rng(6), truth_of(folder)
     rows = [(t, w, label if rng.random() < p else "fine") for t, label in truth.items()
@@ -298,6 +299,7 @@ def test_gold_that_fitted_the_run(crowdwise_cli, fails, folder, tmp_path):
     fails("estimate", plain, "--gold", folder / "gold.csv", "--metric", "accuracy", "--sampling", "random", words=words)
 
 
+@pytest.mark.slow
 def test_plans_sets_and_cascades(crowdwise_cli, fails, folder, run, tmp_path):
     code, out, _ = crowdwise_cli("accept", run, "--plan", "--prices", "judge=.5,person=20")
     assert code == 0

@@ -133,6 +133,7 @@ def test_methods_of_another_kind_are_refused(fails, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["comparisons", "rankings", "similarities"])
 def test_tables_of_items_are_scored_with_their_run(kind, crowdwise_cli, tmp_path):
     crowdwise_cli("simulate", f"{kind}_plain", "--tasks", "60", "--workers", "10", "-o", tmp_path / "made")

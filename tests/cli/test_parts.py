@@ -59,6 +59,7 @@ def test_the_folder(made, place):
     assert json.loads((made / "ledger.json").read_text())["rows_dropped"] == found.ledger.rows_dropped > 0
 
 
+@pytest.mark.slow
 def test_other_commands_take_it(made, place, capsys):
     code, out, _ = run(capsys, "evaluate", made, "--truth", place / "truth.csv", "--json")
     assert code == 0
@@ -77,6 +78,7 @@ def test_other_commands_take_it(made, place, capsys):
     assert "<html" in (place / "report.html").read_text()[:500]
 
 
+@pytest.mark.slow
 def test_several_files_that_fit_are_read_into_memory(place, capsys):
     code, out, _ = run(capsys, "aggregate", place / "votes" / "*.parquet", "--duplicates", "first", "-m", "wawa")
     assert code == 0
@@ -84,6 +86,7 @@ def test_several_files_that_fit_are_read_into_memory(place, capsys):
     assert out.splitlines()[1:] == whole.to_table().write_csv().splitlines()[1:]
 
 
+@pytest.mark.slow
 def test_by_itself_where_the_memory_would_not_do(place, capsys, monkeypatch):
     monkeypatch.setattr("crowdwise.out_of_core.memory.free_memory", lambda: 800_000)
     code, _, said = run(capsys, "aggregate", place / "all.csv", "--duplicates", "first", "-m", "majority_vote",
@@ -134,6 +137,7 @@ def test_faults_are_one_line(place, tmp_path, capsys, monkeypatch, more, said):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_killed_goes_on_to_the_same_bits(place, tmp_path, capsys):
     """SIGKILL between two passes; the second run takes the parts and the passes of the first."""
     env = {**os.environ, "PYTHONPATH": str(Path(cw.__file__).parents[1])}

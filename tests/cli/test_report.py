@@ -37,6 +37,7 @@ def test_a_page_from_a_file(crowdwise_cli, folder, tmp_path):
     assert "<bdi>Ours</bdi>" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_truth_judges_and_gold_helps_but_is_judged_blind(crowdwise_cli, folder, tmp_path):
     votes, truth = cw.read(folder / "votes.csv"), cw.read_truth(folder / "truth.csv")
     gold = cw.read_truth(folder / "gold.csv")
@@ -84,6 +85,7 @@ def test_refusals(crowdwise_cli, folder, tmp_path):
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.slow
 def test_a_training_run_shows_its_loss(crowdwise_cli, tmp_path):
     pytest.importorskip("torch")
     crowd = tmp_path / "crowd"

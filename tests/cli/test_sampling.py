@@ -103,6 +103,7 @@ def test_what_a_run_records_is_not_asked_again(folder, votes, gold, terminal):
 
 
 # ---------------------------------------------------------------- one gold, one answer
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dawid_skene", "adaptive"])
 def test_one_gold_gives_one_answer_everywhere(folder, votes, gold, crowdwise_cli, tmp_path, method):
     result = cw.fit(votes, method, gold, sampling="random")
@@ -121,6 +122,7 @@ def test_one_gold_gives_one_answer_everywhere(folder, votes, gold, crowdwise_cli
     assert crowdwise_cli("workers", *given, "--json")[0] == 0
 
 
+@pytest.mark.slow
 def test_chosen_gold_is_recorded_and_calibrates_nothing(folder, crowdwise_cli, fails, tmp_path):
     run = tmp_path / "run"
     given = ("--gold", folder / "gold.csv", "--sampling", "chosen")
@@ -149,6 +151,7 @@ def test_an_assumption_is_stated(folder, crowdwise_cli, tmp_path):
     assert "taken for" not in crowdwise_cli("aggregate", folder / "votes.csv", *given)[2]
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_once(folder, tmp_path, crowdwise_cli, terminal):
     gold = ("--gold", folder / "gold.csv")
     assert crowdwise_cli("aggregate", folder / "votes.csv", *gold, "-o", tmp_path / "run")[0] == 0
@@ -165,6 +168,7 @@ def test_a_terminal_is_asked_once(folder, tmp_path, crowdwise_cli, terminal):
 
 
 # ---------------------------------------------------------------- a run, and gold that comes later
+@pytest.mark.slow
 def test_gold_calibrates_a_run_that_had_none(folder, votes, gold, crowdwise_cli, tmp_path):
     run, page = tmp_path / "run", tmp_path / "page.html"
     assert crowdwise_cli("aggregate", folder / "votes.csv", "-m", "dawid_skene", "-o", run)[0] == 0
@@ -178,6 +182,7 @@ def test_gold_calibrates_a_run_that_had_none(folder, votes, gold, crowdwise_cli,
     assert json.loads(out)["trust"] == pytest.approx(trust(result).to_dict())
 
 
+@pytest.mark.slow
 def test_other_gold_judges_a_calibrated_run(folder, votes, crowdwise_cli, tmp_path):
     run = tmp_path / "run"
     given = ("--gold", folder / "gold.csv", "--sampling", "random", "-o", run)
@@ -190,6 +195,7 @@ def test_other_gold_judges_a_calibrated_run(folder, votes, crowdwise_cli, tmp_pa
 
 
 # ---------------------------------------------------------------- the same gold in accept and estimate
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dawid_skene", "adaptive", "committee"])
 def test_accept_ships_as_many_as_the_sentence(folder, crowdwise_cli, tmp_path, method):
     run = tmp_path / "run"
@@ -220,6 +226,7 @@ def test_accept_ships_as_many_as_the_sentence(folder, crowdwise_cli, tmp_path, m
     assert f"with the 90 gold tasks, {n:,} need no human review" in out[2]
 
 
+@pytest.mark.slow
 def test_the_promise_of_accept_holds_on_the_same_gold():
     broken = []
     for seed in range(20):
@@ -238,6 +245,7 @@ def test_the_promise_of_accept_holds_on_the_same_gold():
 
 
 # ---------------------------------------------------------------- the level
+@pytest.mark.slow
 def test_the_level_of_a_run_is_kept(folder, crowdwise_cli, tmp_path):
     run, page = tmp_path / "run", tmp_path / "page.html"
     given = ("--gold", folder / "gold.csv", "--sampling", "random", "--error", ".2", "-o", run)
@@ -264,6 +272,7 @@ def filled(path, truth, n=None):
     return table.with_columns(label=pl.Series(labels, dtype=pl.String))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::crowdwise.core.errors.LedgerWarning")
 @pytest.mark.parametrize("command", ["aggregate", "report"])
 def test_a_labelled_check_file_needs_no_statement(folder, crowdwise_cli, tmp_path, command):
@@ -292,6 +301,7 @@ def test_a_labelled_check_file_needs_no_statement(folder, crowdwise_cli, tmp_pat
     assert json.loads(out)["sampling"] == "random, drawn"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::crowdwise.core.errors.LedgerWarning")
 def test_a_draw_is_recognised_only_for_what_was_drawn(folder, crowdwise_cli, tmp_path):
     check = tmp_path / "check.csv"

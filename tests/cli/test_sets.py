@@ -16,6 +16,7 @@ def crowd(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_every_command_knows_sets(crowd, crowdwise_cli, tmp_path):
     votes, truth, run = crowd / "votes.csv", crowd / "truth.csv", tmp_path / "run"
     for line in (
@@ -64,6 +65,7 @@ def test_bad_sets_in_one_line(crowd, crowdwise_cli, tmp_path):
         assert len([row for row in err.splitlines() if row.startswith("crowdwise:")]) == 1
 
 
+@pytest.mark.slow
 def test_ordered_classes_end_to_end(crowdwise_cli, tmp_path):
     simulate.scenario("ordered_plain", tasks=60, workers=12, seed=1).save(tmp_path)
     labels, truth, run = tmp_path / "labels.csv", tmp_path / "truth.csv", tmp_path / "run"

@@ -47,6 +47,7 @@ def test_from_a_file_to_scores(crowdwise_cli, kind, folder, tmp_path):
     assert "Least certain tasks" in out
 
 
+@pytest.mark.slow
 def test_gold_workers_report_and_compare(crowdwise_cli, kind, folder, tmp_path):
     votes, truth = folder / "votes.csv", folder / "truth.csv"
     pl.read_csv(truth).head(10).write_csv(tmp_path / "gold.csv")

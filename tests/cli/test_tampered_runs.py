@@ -158,6 +158,7 @@ TAMPERED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spoil", "words"), [c[1:] for c in TAMPERED], ids=[c[0] for c in TAMPERED])
 def test_every_command_refuses_in_one_line(fails, clean, tmp_path, spoil, words):
     run = tmp_path / "run"

@@ -33,6 +33,7 @@ def words(text):
     return re.sub(r"\s+", " ", html.unescape(text))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*rows without a task")  # part of the file is filled in
 @pytest.mark.parametrize("kind", KINDS)
 def test_check_gold_terminal_and_report_go_together(kind, tmp_path, crowdwise_cli):

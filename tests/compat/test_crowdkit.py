@@ -334,6 +334,7 @@ def test_several_labels_at_once():
         ck.BinaryRelevance("vote")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("works", [True, False])
 def test_an_installed_crowd_kit_takes_our_aggregators_for_its_own(works, tmp_path):
     # A package of crowd-kit's name stands for it; one that cannot be imported is as good as none.

@@ -213,6 +213,7 @@ assert "pyarrow" not in [name for name, module in sys.modules.items() if module 
 """
 
 
+@pytest.mark.slow
 def test_pandas_without_pyarrow():
     done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -73,6 +73,7 @@ def test_stored_copied_and_inferred_results_have_the_same_skills(crowd, tmp_path
     np.testing.assert_array_equal(table["skill_low"].to_numpy(), expected[1])
 
 
+@pytest.mark.slow
 def test_what_skills_rest_on_is_released():
     votes = simulate.scenario("one_coin", seed=1).annotations
     result, kept = cw.DawidSkene().fit(votes), weakref.ref(votes)
@@ -84,6 +85,7 @@ def test_what_skills_rest_on_is_released():
     assert kept() is None
 
 
+@pytest.mark.slow
 def test_an_ensemble_keeps_sums_and_no_votes():
     votes = simulate.scenario("one_coin", seed=1).annotations
     result, kept = cw.Adaptive().fit(votes), weakref.ref(votes)

@@ -235,6 +235,7 @@ def test_a_long_value_is_cut_and_stays_on_one_line():
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_nothing_is_read_before_a_method_is_made():
     code = (
         "import crowdwise as cw; from crowdwise.core import params; cw.DawidSkene; "

@@ -28,6 +28,7 @@ def cut_after(n):
     return callback
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "params"),
     [

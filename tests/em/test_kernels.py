@@ -49,6 +49,7 @@ def assert_pass(space, theta, prior, atol=1e-9):
     np.testing.assert_array_equal(e_step(space, theta, prior), left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 @given(crowd=crowds(max_classes=3), seed=st.integers(0, 5))
 def test_small_crowds_equal_scipy(compiled, crowd, seed):
@@ -137,6 +138,7 @@ def test_likelihoods_of_tiny_probabilities_do_not_underflow():
     assert log_likelihood == pytest.approx(by_scipy(votes, theta, prior)[3], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_bits_are_the_same_for_any_number_of_threads():
     code = (
         "import numpy as np, hashlib, crowdwise as cw, sys, warnings; warnings.simplefilter('ignore');"

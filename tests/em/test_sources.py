@@ -54,6 +54,7 @@ def test_a_source_knows_its_sizes_and_gives_every_row_once():
     assert next(InMemory(votes).shards()) is votes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("accelerate", [False, True])
 def test_drivers_give_the_same_bits(compiled, accelerate):

@@ -16,6 +16,7 @@ from tests.conftest import planted
 FEW = ["majority_vote", "dawid_skene", "one_coin"]
 
 
+@pytest.mark.slow
 def test_processes_change_nothing_but_the_times():
     votes, truth, _ = planted(n=120, m=9, k=3, labels=4)
     answers = dict(enumerate(truth.tolist()))
@@ -113,6 +114,7 @@ def test_a_plug_in_that_fails_ends_nothing(monkeypatch, fault):
         assert rows["wawa"]["reason"].startswith("its result cannot be scored: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_is_told(jobs):
     votes, _, _ = planted(n=60, m=6, k=3, labels=4)

@@ -21,6 +21,7 @@ def gold(crowd):
     return crowd.truth_table().sample(80, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dawid_skene", "majority_vote", "hierarchical", "adaptive", "auto"])
 def test_gold_calibrates_every_method(crowd, gold, method):
     result = cw.fit(crowd.annotations, method, gold, sampling="random")
@@ -80,6 +81,7 @@ def test_a_method_that_needs_gold_is_not_measured_by_it():
     assert not trust(result).measured
 
 
+@pytest.mark.slow
 def test_gold_of_numbers_must_be_random():
     made = cw.simulate.scenario("numbers_plain", tasks=60, workers=8, seed=1)
     gold = made.truth_table().sample(20, seed=1)
@@ -88,6 +90,7 @@ def test_gold_of_numbers_must_be_random():
         cw.fit(made.votes, gold=gold, sampling="chosen")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["dirichlet", "sets_plain"])
 def test_a_saved_result_is_calibrated_as_a_new_one(scenario):
     made = cw.simulate.scenario(scenario, tasks=300, workers=15, labels=4, seed=2)

@@ -64,6 +64,7 @@ def judged(votes, truth, result):
     return confidence[free], right[free]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_decision_changes(kind):
     votes, _, result = fitted(kind, 60)
@@ -81,6 +82,7 @@ def test_no_decision_changes(kind):
     assert (np.diff(now[free][order]) >= -1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fit_without_gold_is_untouched(kind):
     votes, _ = planted(kind)
@@ -90,6 +92,7 @@ def test_a_fit_without_gold_is_untouched(kind):
     assert "no task has been checked" in outlook(one)
 
 
+@pytest.mark.slow
 def test_the_claim_comes_near_the_truth_with_gold():
     before, after = [], []
     for kind in QUICK:
@@ -103,6 +106,7 @@ def test_the_claim_comes_near_the_truth_with_gold():
     assert np.mean(after) < 0.05
 
 
+@pytest.mark.slow
 def test_the_interval_covers():
     held, width = [], []
     for kind in QUICK:
@@ -120,6 +124,7 @@ def test_the_interval_covers():
     assert np.mean(width) < 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sentence_counts_what_ships(kind):
     votes, _, result = fitted(kind, 60)
@@ -132,6 +137,7 @@ def test_the_sentence_counts_what_ships(kind):
     assert made.ships[result.gold[task]].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sets", "boxes", "comparisons"])
 def test_a_run_folder_keeps_it(kind, tmp_path):
     votes, _, result = fitted(kind, 60)
@@ -204,6 +210,7 @@ def test_what_comes_out_varies_more_than_what_is_expected():
     assert 0 < realised < expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sets", "spans", "comparisons"])
 def test_gold_that_only_taught_is_neither_sample_nor_population(kind):
     votes, truth = planted(kind)

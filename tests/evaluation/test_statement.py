@@ -52,6 +52,7 @@ def test_gold_measures_and_replaces_the_belief():
     assert mean == pytest.approx(result.confidence[others].mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["adaptive", "committee", "dawid_skene", "majority_vote"])
 def test_gold_calibrates_every_method_on_request_and_ensembles_by_default(method):
     made = crowd("dirichlet", tasks=600)
@@ -81,6 +82,7 @@ def test_few_or_chosen_gold_is_not_used_and_says_why():
     assert "not a random sample" in level.sentence()
 
 
+@pytest.mark.slow
 def test_shipped_labels_keep_their_error():
     wrong, counts = [], []
     for seed in range(8):
@@ -127,6 +129,7 @@ def test_confidence_that_was_never_measured_calls_no_label_safe(method):
     assert table["can_ship"].null_count() == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["adaptive", "committee", "dawid_skene"])
 @pytest.mark.parametrize("error", [0.05, 0.1])
 def test_what_accept_promises_is_what_accept_gives(method, error, crowdwise_cli, tmp_path):

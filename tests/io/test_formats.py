@@ -77,6 +77,7 @@ def test_naming_the_format_changes_nothing(tmp_path, sample):
 TEXT = {name: s for name, s in SAMPLES.items() if s.name.endswith(("json", "jsonl", "csv", "tsv"))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", TEXT.values(), ids=list(TEXT))
 def test_packed_marked_and_other_line_ends(tmp_path, sample):
     want = sorted(sample.rows)
@@ -325,6 +326,7 @@ def test_optional_columns_of_plain_tables(tmp_path):
         read(tmp_path, content.replace(b"b,,a", b"b,,b"), "v.csv", columns={"gold": "gold"})
 
 
+@pytest.mark.slow
 def test_a_large_export_needs_less_memory_than_its_size(tmp_path):
     task = {
         "id": 0,

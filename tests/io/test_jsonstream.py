@@ -61,6 +61,7 @@ def test_lines_are_counted():
     assert [line for line, _ in jsonstream.values(b'{"a": 1}\n\n{"a": 2}', "x")] == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_large_array_needs_little_memory(tmp_path):
     path = tmp_path / "large.json"
     item = json.dumps({"id": 1, "data": {"text": "x" * 1000}})

@@ -150,6 +150,7 @@ tricky = st.sampled_from(['say "no"', "a,b", "line\nbreak", "cr\r\nlf", '"', ";"
 cells = st.one_of(plain, plain, tricky)
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(st.tuples(cells, cells, cells, cells), max_size=12),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
@@ -307,6 +308,7 @@ def test_the_policy_error_counts_and_names(tmp_path):
 maybe = st.sampled_from(["a", "b", "c", "", " ", "nan"])
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(st.tuples(maybe, maybe, maybe), min_size=1, max_size=20),
     policy=st.sampled_from(["first", "last", "keep"]),

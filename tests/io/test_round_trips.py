@@ -29,6 +29,7 @@ def crowd(seed: int, odd: str) -> cw.Annotations:
     return cw.Annotations.from_arrays(*(list(x) for x in zip(*rows, strict=True)), tasks=tasks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ["task", "worker", "label"])
 @pytest.mark.parametrize("name", VOTE_FORMATS_OF_KIND["classes"])
 def test_the_same_or_refused(tmp_path, name, odd):

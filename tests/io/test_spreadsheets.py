@@ -193,6 +193,7 @@ def test_na_in_the_truth_asks(tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ columns of the truth
+@pytest.mark.slow
 def test_gold_and_truth_take_columns(tmp_path, crowdwise_cli):
     votes = [("t1", "a", 3), ("t1", "b", 3), ("t2", "a", 4), ("t2", "b", 3), ("t3", "a", 4), ("t3", "b", 4)]
     rows = "".join(f"{t},{w},{c}\n" for t, w, c in votes)

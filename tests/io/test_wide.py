@@ -171,6 +171,7 @@ def test_wide_files(tmp_path):
 cell = st.one_of(st.none(), st.integers(0, 3))
 
 
+@pytest.mark.slow
 @given(
     matrix=st.integers(1, 4).flatmap(lambda m: st.lists(st.lists(cell, min_size=m, max_size=m), min_size=1, max_size=6))
 )

@@ -32,7 +32,7 @@ def quick(**params) -> CrowdClassifier:
 
 @pytest.mark.filterwarnings("ignore")
 def test_estimator_checks():
-    found = check_estimator(quick(), expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None)
+    found = check_estimator(quick(epochs=6), expected_failed_checks=EXPECTED_FAILURES, on_fail=None, on_skip=None)
     status = {check["check_name"]: (check["status"], check["exception"]) for check in found}
     assert len(status) > 45
     failed = {name: error for name, (state, error) in status.items() if state == "failed"}

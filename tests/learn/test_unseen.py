@@ -63,7 +63,7 @@ def by_labels(crowd, confusion):
 
 def test_trace_makes_no_adversaries_of_workers_without_labels():
     x, votes, truth = passers_by()
-    fitted = fit("trace", x, votes)
+    fitted = fit("trace", x, votes, epochs=25)
     strangers, tasks = unseen(fitted, votes)
     assert strangers.sum() > 100
     kept, _ = hold_out(Crowd.of(votes), fitted.validation, fitted.seed)
@@ -73,7 +73,7 @@ def test_trace_makes_no_adversaries_of_workers_without_labels():
     right = fitted.result_.posterior.argmax(1) == truth
     alone = fitted.result_.extra["classifier"].argmax(1) == truth
     assert right[tasks].mean() > alone[tasks].mean() + 0.05
-    ccem = fit("ccem", x, votes).result_.posterior.argmax(1) == truth
+    ccem = fit("ccem", x, votes, epochs=25).result_.posterior.argmax(1) == truth
     assert right[tasks].mean() > ccem[tasks].mean() - 0.05
 
 

@@ -90,6 +90,7 @@ def test_a_file_that_changes_is_named(tmp_path, crowd, monkeypatch, victim):
     assert not list((tmp_path / "work").glob("part-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
 @pytest.mark.parametrize("damage", ["cut", "noise"])
 def test_one_corrupt_file_among_fifty_is_named(tmp_path, crowd, kind, damage):
@@ -105,6 +106,7 @@ def test_one_corrupt_file_among_fifty_is_named(tmp_path, crowd, kind, damage):
     assert not (tmp_path / "work" / "plan.json").exists()
 
 
+@pytest.mark.slow
 def test_a_part_that_vanished_or_was_cut_is_named(tmp_path, crowd):
     found = plan(cut(crowd, tmp_path / "votes"), tmp_path / "work", FIRST)
     cell = tmp_path / "work" / "part-00007" / "cell.npy"

@@ -34,6 +34,7 @@ def planned(tmp_path_factory):
     return plan(cut(messy(weight=True), folder / "votes"), folder / "work", WEIGHED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dawid_skene", "hierarchical", "wawa"])
 @pytest.mark.parametrize("gold", [None, GOLD])
 def test_the_answer_is_that_of_memory(planned, tmp_path, name, gold):
@@ -54,6 +55,7 @@ def test_the_answer_is_that_of_memory(planned, tmp_path, name, gold):
     assert (found.n_iter, found.converged) == (whole.n_iter, whole.converged)
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_gives_the_same_bits(planned):
     gold = gold_by_part(planned, GOLD)
     first = None
@@ -68,6 +70,7 @@ def test_any_number_of_jobs_gives_the_same_bits(planned):
             assert np.array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_files_in_other_pieces_give_the_same_bits(tmp_path):
     frame = messy(400)
     tables = []
@@ -79,6 +82,7 @@ def test_files_in_other_pieces_give_the_same_bits(tmp_path):
     assert tables[0].equals(tables[2])
 
 
+@pytest.mark.slow
 def test_a_prior_travels(planned, tmp_path):
     earlier = quick("dawid_skene").fit(in_memory(planned))
     fit_plan(planned, quick("dawid_skene"), tmp_path / "run", prior=earlier)
@@ -87,6 +91,7 @@ def test_a_prior_travels(planned, tmp_path):
     fit_plan(planned, quick("dawid_skene"), tmp_path / "next", prior=cw.Result.load(tmp_path / "run"))
 
 
+@pytest.mark.slow
 def test_the_run_is_read_as_it_is_needed(planned, tmp_path, monkeypatch):
     fit_plan(planned, quick("dawid_skene"), tmp_path / "run", gold=GOLD)
     run = cw.Run.load(tmp_path / "run")
@@ -110,6 +115,7 @@ def test_the_run_is_read_as_it_is_needed(planned, tmp_path, monkeypatch):
         _ = cw.Result.load(tmp_path / "run").posterior
 
 
+@pytest.mark.slow
 def test_a_sample_is_shown(planned, tmp_path, monkeypatch):
     monkeypatch.setattr("crowdwise.out_of_core.output.sample.__defaults__", (200,))
     fit_plan(planned, quick("dawid_skene"), tmp_path / "run")
@@ -119,6 +125,7 @@ def test_a_sample_is_shown(planned, tmp_path, monkeypatch):
     assert shown.votes.n_tasks == len(shown.result.tasks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["marker", "part", "noise"])
 def test_labels_that_are_not_whole_are_refused(planned, tmp_path, harm):
     fit_plan(planned, cw.method("wawa"), tmp_path / "run")
@@ -133,6 +140,7 @@ def test_labels_that_are_not_whole_are_refused(planned, tmp_path, harm):
         cw.Result.load(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_what_cannot_fit_is_refused_with_its_number(planned, tmp_path, monkeypatch):
     said = []
     fit_plan(planned, quick("dawid_skene"), tmp_path / "run", callbacks=ProgressCallbacks(say=said.append))

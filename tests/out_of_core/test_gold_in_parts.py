@@ -75,6 +75,7 @@ def both(file, tmp_path_factory):
     return fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [None, "dawid_skene", "wawa"])
 @pytest.mark.parametrize("n_gold", [80, 30])
 def test_gold_calibrates_in_parts_as_in_memory(both, method, n_gold):
@@ -96,6 +97,7 @@ def test_gold_calibrates_in_parts_as_in_memory(both, method, n_gold):
     assert np.abs(plain.for_tasks(memory.tasks).posterior - memory.posterior).max() > 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize(("method", "n_gold"), [(None, 80), (None, 30), (None, 0), ("dawid_skene", 80), ("wawa", 0)])
 def test_the_statement_is_that_of_memory(both, method, n_gold, error):
@@ -106,6 +108,7 @@ def test_the_statement_is_that_of_memory(both, method, n_gold, error):
     assert other.to_dict() == pytest.approx(one.to_dict(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_statement_says_different_things_at_different_errors(both):
     for n_gold in (0, 80):
         counts = [trust(both(None, n_gold)[1], error).n_ship for error in ERRORS]
@@ -115,6 +118,7 @@ def test_the_statement_says_different_things_at_different_errors(both):
     assert rules == {"accept", "an estimate"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "n_gold"), [(None, 80), ("dawid_skene", 0)])
 def test_labels_that_can_ship_are_marked_as_in_memory(both, method, n_gold):
     memory, far = both(method, n_gold)
@@ -128,6 +132,7 @@ def test_labels_that_can_ship_are_marked_as_in_memory(both, method, n_gold):
     assert again.scan().collect_schema().names()[-1] == ("gold" if n_gold else "can_ship")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gold", "how", "words"),
     [
@@ -155,6 +160,7 @@ def test_what_is_asked_of_gold_is_checked(file, tmp_path):
             cw.fit_files(file, "wawa", tmp_path / "run", duplicates="first", **how)
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_killed_goes_on_with_the_fit_without_gold(file, tmp_path, monkeypatch):
     said = []
     how = {
@@ -179,6 +185,7 @@ def sentence_of(text: str) -> list[str]:
     return [line for line in text.splitlines() if re.search(r"can ship|checked tasks|has been checked", line)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [(), ("-m", "dawid_skene")])
 def test_the_command_line_says_and_writes_the_same(file, tmp_path, crowdwise_cli, method):
     gold_of(80).write_csv(tmp_path / "gold.csv")
@@ -210,6 +217,7 @@ def test_the_command_line_says_and_writes_the_same(file, tmp_path, crowdwise_cli
     assert np.abs(results[0].confidence - results[1].for_tasks(results[0].tasks).confidence).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_checked_tasks_come_back_as_gold(file, tmp_path, crowdwise_cli):
     where = ["--duplicates", "first", "-m", "dawid_skene", "--out-of-core"]
     code, _, err = crowdwise_cli("aggregate", file, *where, "-o", tmp_path / "one", "--check", tmp_path / "check.csv")
@@ -236,6 +244,7 @@ def test_no_gold_is_drawn_to_be_checked(both):
     assert 15 < len(set(drawn.tasks) & set(other.tasks)) < 90  # of 920, by chance 43
 
 
+@pytest.mark.slow
 def test_a_report_on_it_can_be_made(both, tmp_path, crowdwise_cli):
     memory, far = both(None, 80)
     code, _, err = crowdwise_cli("report", vars(far)["_folder"], "-o", tmp_path / "page.html")

@@ -34,6 +34,7 @@ def same(found, votes):
         assert found.about_workers.to_dict(as_series=False) == votes.about_workers.to_dict(as_series=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
 @pytest.mark.parametrize("policy", ["first", "last", "keep"])
 def test_a_plan_is_what_reading_gives(tmp_path, kind, policy):
@@ -70,6 +71,7 @@ def test_whole_numbers_stay_numbers_unless_a_file_has_text(tmp_path):
     assert found.labels_per_task.tolist() == [4, 4]
 
 
+@pytest.mark.slow
 def test_missing_values_given_classes_and_order(tmp_path, crowd):
     pattern = cut(crowd, tmp_path / "votes")
     crowd.write_csv(tmp_path / "all.csv")
@@ -93,6 +95,7 @@ def test_contradictions_are_refused_by_name(tmp_path, crowd):
     assert not list((tmp_path / "work").glob("part-*"))
 
 
+@pytest.mark.slow
 def test_files_grouped_by_task_need_no_shuffle(tmp_path, crowd):
     known = crowd.filter(pl.col("task").str.starts_with("t")).sort("task", maintain_order=True)
     half = int((known["task"] < "t5").sum())
@@ -109,6 +112,7 @@ def test_files_grouped_by_task_need_no_shuffle(tmp_path, crowd):
         plan(tmp_path / "votes", tmp_path / "work3", options)
 
 
+@pytest.mark.slow
 def test_a_plan_is_used_again_until_something_changes(tmp_path, crowd):
     pattern = cut(crowd, tmp_path / "votes")
     options = PartitionOptions(duplicates="first")
@@ -123,6 +127,7 @@ def test_a_plan_is_used_again_until_something_changes(tmp_path, crowd):
     assert PartitionPlan.load(tmp_path / "work").options["duplicates"] == "keep"
 
 
+@pytest.mark.slow
 def test_gold_finds_its_parts(tmp_path, crowd):
     found = plan(cut(crowd, tmp_path / "votes"), tmp_path / "work", PartitionOptions(duplicates="first"))
     gold = {"t1": "ant", "t77": "dog", "t800": "bee", "open1": "cat"}

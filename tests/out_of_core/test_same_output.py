@@ -72,6 +72,7 @@ def test_the_csv_is_that_of_the_parquet(runs):
     assert pl.read_csv(parts / "labels.csv", schema=table.schema).shape == table.shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7, 10_000])
 def test_blocks_do_not_show_in_the_csv(runs, block, tmp_path):
     _, parts = runs

@@ -47,6 +47,7 @@ def upload(store, folder, prefix):
         store.upload_file(str(path), "crowd", f"{prefix}/{path.name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
 def test_objects_are_read_as_files_are(store, tmp_path, kind):
     pattern = cut(messy(300), tmp_path / "votes", 3, kind)

@@ -76,6 +76,7 @@ def test_a_true_class_that_nobody_said_is_not_class_0():
     assert ax.collections[1].get_offsets()[:, 1].tolist() == [0.0]
 
 
+@pytest.mark.slow
 def test_names_that_look_like_formulas_are_drawn(tmp_path):
     votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["$x_$", "\\frac{", "$x_$", "\\frac{"], ["$a^$", "b$", "b$", "b$"])
     result = cw.DawidSkene().fit(votes)

@@ -25,6 +25,7 @@ def test_the_map_of_triplets_has_every_item_at_its_place():
         found.plot.map(1, 3)
 
 
+@pytest.mark.slow
 def test_bars_of_clusters_and_tags_count_what_was_found():
     found = fitted("similarities_plain", 60)
     bars = [bar.get_width() for bar in found.plot.clusters().patches]

@@ -178,6 +178,7 @@ def test_redrawing_and_racing_draw_alike() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_million_labels_are_drawn_at_once() -> None:
     task, worker = sim.PerTask(5).draw(200_000, 10_000, np.random.default_rng(0))
     assert len(np.unique(task.astype(np.int64) * 10_000 + worker)) == 1_000_000

@@ -25,6 +25,7 @@ def expected_failures(estimator) -> dict[str, str]:
     return {}
 
 
+@pytest.mark.slow
 @quiet
 @parametrize_with_checks(
     [CrowdAggregator(), CrowdAggregator("majority_vote"), CrowdAggregator("dawid_skene", {"smoothing": 0.1})],

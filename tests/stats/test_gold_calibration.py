@@ -39,6 +39,7 @@ def test_labels_ties_and_the_order_of_tasks_stay():
         assert (np.diff(GoldCalibration(slope, shift, 1.0).of(claimed)) >= 0).all()
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_share_covers():
     inside, width = 0, []
     for seed in range(150):
@@ -53,6 +54,7 @@ def test_the_interval_of_the_share_covers():
     assert np.mean(width) < 0.25
 
 
+@pytest.mark.slow
 def test_what_ships_rarely_breaks_its_bound():
     broken, shipped = 0, []
     for seed in range(60):
@@ -67,6 +69,7 @@ def test_what_ships_rarely_breaks_its_bound():
     assert np.mean(shipped) > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lapses", "fewest", "most"), [(LAPSES, 0, 6), (((0.0, 1.0),), 16, 30)])
 def test_decisions_that_are_wrong_however_sure(monkeypatch, lapses, fewest, most):
     """Nine in a hundred are wrong at any confidence: a curve that rises to one ships them in most of 30 draws."""

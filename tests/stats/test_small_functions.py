@@ -40,6 +40,7 @@ def test_evidence_equals_scipy_up_to_the_multinomial_constant():
     assert log_evidence(counts, mean, strength) == pytest.approx(full - constant)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 20), strength=st.floats(0.5, 60))
 def test_the_best_strength_has_the_highest_evidence(seed, strength):
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ LEAST = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LEAST)
 def test_random_workers_are_found(kind):
     found = random = accused = honest = 0

@@ -50,6 +50,7 @@ def test_row_order_does_not_matter(mixed):
     assert one.agreement == two.agreement
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=25)
 @hypothesis.given(crowd=crowds(min_classes=1))
 def test_small_crowds_of_any_shape_work(crowd):

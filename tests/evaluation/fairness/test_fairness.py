@@ -64,6 +64,7 @@ def test_without_gold_only_shares():
     assert (these["low"] == these["gap"]).all()  # exact on these tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["parity", "opportunity", "odds"])
 def test_labels_that_close_the_gap(target):
     votes, gold, z = crowd(biased=20, gap=0.35, n=2000)

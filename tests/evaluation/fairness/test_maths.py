@@ -47,6 +47,7 @@ def test_the_permutation_test_of_one_class_is_fishers():
     assert p[0] == pytest.approx(fisher_exact([[9, 3], [2, 9]])[1], abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [2, 3])
 def test_workers_without_a_gap_are_rarely_found(groups):
     rng = np.random.default_rng(1)

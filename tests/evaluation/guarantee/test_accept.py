@@ -129,6 +129,7 @@ def test_gold_that_calibrated_a_result_judges_the_fit_without_it():
         cw.label_sets(soft, gold=known.head(100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 100, 160])
 def test_gold_may_be_a_part_of_what_calibrated_or_more(n):
     crowd = cw.simulate.scenario("one_coin", tasks=400, workers=8, labels=4, classes=2, seed=1)
@@ -273,6 +274,7 @@ def crowd(tasks=900, seed=3):
     return made.annotations, truth, some(truth, 250)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["adaptive", "committee"])
 def test_the_tasks_of_an_average_stand_by_the_lower_of_two_places(method, tmp_path):
     votes, truth, gold = crowd()
@@ -300,6 +302,7 @@ def test_the_tasks_of_an_average_stand_by_the_lower_of_two_places(method, tmp_pa
     assert Certificate.load(tmp_path / "c.json") == found.certificate
 
 
+@pytest.mark.slow
 def test_the_places_of_a_new_batch_are_those_it_would_have_had_in_the_old_one():
     votes, _, gold = crowd()
     old = cw.accept(votes, gold=gold)

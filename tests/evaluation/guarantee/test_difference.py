@@ -28,6 +28,7 @@ def planted(seed, n=1500, n_gold=200, rates=(0.85, 0.8), classes=NAMES):
     return a, b, gold, float((said == truth).mean() - (other == truth).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [NAMES, NAMES[:2]], ids=["three", "two"])
 def test_intervals_of_accuracies_cover_and_are_narrower_than_gold_alone(classes):
     hits, saved = [], []
@@ -85,6 +86,7 @@ def scores(seed, n=1200, n_gold=150):
     return votes, golds, float(good[0].mean() - good[1].mean())
 
 
+@pytest.mark.slow
 def test_shares_of_what_two_systems_made_have_two_golds():
     hits = []
     for seed in range(40):

@@ -152,6 +152,7 @@ def test_repeats_and_weights():
     assert cw.boxes.BoxClusters().fit(heavy).estimate.n_boxes.tolist() == [1]
 
 
+@pytest.mark.slow
 def test_planted_workers_are_found_again():
     errors = []
     for tasks in (60, 600):

@@ -95,6 +95,7 @@ def test_sloped_estimates_are_the_posterior_of_its_own_messages():
     assert weight @ fit.slope**2 == pytest.approx(weight @ fit.slope, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"slope": True}], ids=["biases", "slopes"])
 @pytest.mark.parametrize("crowd", [{}, {"constant": 0.25}, {"heavy": 2.0}, {"noise": (0.01, 2.0)}])
 @pytest.mark.parametrize("with_gold", [False, True])

@@ -93,6 +93,7 @@ def test_a_silent_task_gets_what_is_known_of_tasks_in_general(method):
         assert 0.3 < fit.variance[-1] / fit.mean[:-1].var() < 6
 
 
+@pytest.mark.slow
 @every
 def test_gold_is_held_and_weight_zero_is_absent(method):
     rows, truth = planted(3)
@@ -106,6 +107,7 @@ def test_gold_is_held_and_weight_zero_is_absent(method):
     same(method(rows.take(keep), gold), method(absent, gold), rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"mean", "median", "trimmed_mean", "crh", "catd"}))
 def test_gold_teaches_biases(name):
     # Everybody is 2 too high: only gold can tell.
@@ -228,6 +230,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", TINY.values(), ids=TINY)
 @pytest.mark.parametrize("name", ["gaussian", "gaussian_slope", "bayesian_iterative", "combined"])
 def test_hierarchies_settle_where_workers_are_alike_or_few(name, rows):

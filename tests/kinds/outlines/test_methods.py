@@ -128,6 +128,7 @@ def test_planted_outlines_are_found(name, crowd):
     assert scores.dice > scores.iou
 
 
+@pytest.mark.slow
 @every
 def test_rows_do_not_matter_and_saving_keeps_everything(name, crowd, tmp_path):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=1)

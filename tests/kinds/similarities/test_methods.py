@@ -171,6 +171,7 @@ def test_infer_of_other_pairs(crowd):
     assert np.mean((found["p_same"].to_numpy() > 0.5) == same) > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "constant", "adversarial"])
 def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
     crowd = simulate.scenario(f"similarities_{name}", tasks=1200, workers=30, classes=3, seed=5)

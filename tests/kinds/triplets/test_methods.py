@@ -41,6 +41,7 @@ def test_axes_keep_distances():
     assert (np.diff((turned**2).sum(axis=0)) <= 0).all()
 
 
+@pytest.mark.slow
 @every
 def test_places_come_closer_with_more_answers(name):
     found = []
@@ -52,6 +53,7 @@ def test_places_come_closer_with_more_answers(name):
     assert found[1] > found[0]
 
 
+@pytest.mark.slow
 @every
 def test_sides_and_rows_do_not_matter(name, crowd):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=1)
@@ -62,6 +64,7 @@ def test_sides_and_rows_do_not_matter(name, crowd):
     assert np.allclose(one.place, two.place, atol=1e-6)
 
 
+@pytest.mark.slow
 @every
 def test_saved_and_loaded_it_is_the_same(name, crowd, tmp_path):
     result = registry.method(name).fit(crowd.votes)
@@ -82,6 +85,7 @@ def test_odd_answers_survive(name):
         assert np.isfinite(result.estimate.place).all()
 
 
+@pytest.mark.slow
 def test_dimensions_are_chosen():
     crowd = simulate.PlantedTriplets(triplet_crowd(600, 20, items=15, dimensions=1, seed=0))
     assert cw.triplets.TripletEmbedding(dimensions=None, most=3).fit(crowd.votes).extra["dimensions"] == 1
@@ -100,6 +104,7 @@ def test_bad_input_says_what_is_wrong():
         cw.triplets.CrowdEmbedding().fit(votes, gold={"a": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "constant", "adversarial"])
 def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
     crowd = simulate.scenario(f"triplets_{name}", tasks=400, workers=20, seed=5)
@@ -126,6 +131,7 @@ def turned_crowd(seed=0, items=16, answers=700):
     return votes, known.filter(pl.Series(gap)).unique(maintain_order=True), dict(zip(names, scale, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [cw.triplets.CrowdEmbedding(), cw.triplets.TripletEmbedding()])
 def test_known_triplets_stay_put_and_teach(method):
     votes, known, scale = turned_crowd()
@@ -148,6 +154,7 @@ def test_known_triplets_stay_put_and_teach(method):
         assert (told.slope[6:] > 0).all()
 
 
+@pytest.mark.slow
 def test_known_triplets_by_task_and_what_cannot_be():
     votes, known, _ = turned_crowd(1)
     task = known["head"] + ": " + pl.select(

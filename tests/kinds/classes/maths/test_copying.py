@@ -59,6 +59,7 @@ def by_loops(votes, q, place, gold=None, step=1):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("step", [1, 2])
@@ -171,6 +172,7 @@ def test_colluders_are_one_group(seed):
     assert set(group) <= ring
 
 
+@pytest.mark.slow
 def test_most_small_groups_of_colluders_are_found():
     """Few labels a worker: a bound that asks for a dozen agreements on doubtful labels misses most of these groups."""
     n_found = 0
@@ -183,6 +185,7 @@ def test_most_small_groups_of_colluders_are_found():
     assert n_found >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one_coin", "dirichlet", "hammer_spammer", "adversaries", "class_constant"])
 @pytest.mark.parametrize("size", [(1000, 60, 4, 5), (200, 20, 3, 4)])
 def test_independent_workers_are_no_group(name, size):

@@ -36,6 +36,7 @@ def test_of_two_equals_the_simpler_is_taken():
     )
 
 
+@pytest.mark.slow
 def test_a_model_that_overturns_clear_majorities_is_passed_over():
     votes = simulate.scenario("class_constant", tasks=400, workers=30, labels=5, seed=1).annotations
     pair = ("mace", "majority_vote")

@@ -182,6 +182,7 @@ def test_a_guesser_and_a_wrong_prior_break_mean_field():
     assert (labels == crowd.truth).mean() < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gold", [None, {2: 1}])
 def test_gibbs_agrees_with_enumeration_on_a_tree(gold):
     votes = tree()

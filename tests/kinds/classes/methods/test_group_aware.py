@@ -147,6 +147,7 @@ def test_the_search_is_no_larger_than_its_limit(monkeypatch):
     assert peak < 60e6
 
 
+@pytest.mark.slow
 def test_groups_beyond_the_limit_stay_single_and_others_are_found(monkeypatch):
     votes, _ = coin_crowd(0)
     whole = find_groups(votes, 0.05, 0.1)

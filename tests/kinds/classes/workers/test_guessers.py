@@ -22,6 +22,7 @@ def test_guessers_with_125_labels_are_found(prior):
     assert hits[:, :HONEST].sum() <= 1
 
 
+@pytest.mark.slow
 def test_more_labels_find_more():
     share = [np.mean([flagged(crowd(n, None, seed))[HONEST:] for seed in SEEDS]) for n in (20, 60, 250)]
     assert share[0] < 0.4
