@@ -317,13 +317,13 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make, kind):
     with p.project.database.reader.connect() as connection:
         log = list(events(connection, "main"))
         how = {"answers": lambda until: answers_at(connection.execute, "main", until)}
-        kept = replay(log, live.config, kept=lambda event: load_baseline(connection.execute, "main", event.id), **how)
+        kept = replay(log, live.config, stored=lambda event: load_baseline(connection.execute, "main", event.id), **how)
         refitted = replay(log, live.config, **how)
     for other in (restored, kept, refitted):
         assert other.checks == live.checks
         board, mine = other.session.task_index, live.session.task_index
         assert board.doubt == mine.doubt
-        for name in ("fitted", "believed", "reason"):
+        for name in ("fitted", "posterior", "reason"):
             np.testing.assert_array_equal(getattr(board, name), getattr(mine, name), name)
         assert board.progress.accuracy == pytest.approx(mine.progress.accuracy, nan_ok=True)
         np.testing.assert_array_equal(other.baseline["json"], live.baseline["json"])

@@ -199,7 +199,7 @@ def _running(
                 progress=lambda k: bool(show(k, answers or k, "work")),
             )
         labels = {row["id"]: row["live"]["label"] for row in lead.tasks() if row["answers"] and row["live"]}
-        right = simulated.right(labels)
+        right = simulated.accuracy(labels)
     if json:
         print_json({"answers": n, "why": why, "right": right})
     else:

@@ -1,7 +1,7 @@
-"""The tables. `event` is append-only; all counts and posteriors follow from it.
+"""The tables. `event` is append-only; all counts and posteriors are derived from it.
 
-`event.task` and `event.worker` are the numbers of `task` and `worker` within the project, given in the order of their
-coming. Times are seconds since 1970 in UTC.
+`event.task` and `event.worker` are the codes of `task` and `worker` within the project, assigned in order of creation.
+Times are seconds since 1970 in UTC.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ event = sa.Table(
     sa.Index("event_of_pair", "project", "task", "worker", "id"),
     sa.Index("event_of_worker", "project", "worker", "id"),
 )
-# One key of one worker names one event; partial, since most events of the server itself have none.
+# A key of a worker is unique; the index is partial because most events of the server itself have no key.
 sa.Index(
     "event_key", event.c.project, event.c.worker, event.c.idempotency_key, unique=True,
     sqlite_where=event.c.idempotency_key.isnot(None), postgresql_where=event.c.idempotency_key.isnot(None),
