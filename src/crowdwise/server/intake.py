@@ -74,17 +74,17 @@ def _images(folder: Path, media: Path) -> list[dict[str, Any]]:
     return [{"id": image.stem, "payload": {"image": _copy_to_media(image, media)}, "gold": None} for image in images]
 
 
-def _local_image(given: str, beside: Path, media: Path) -> str:
+def _local_image(given: str, folder: Path, media: Path) -> str:
     """An address is kept; a file in the folder of the table is copied to the media folder."""
     if given.startswith(("https://", "/media/")):
         return given
     if given.startswith("http://"):
         raise DataError(
-            f"image {given[:80]!r}: pages show pictures from https addresses only; download it beside the table"
+            f"image {given[:80]!r}: pages show https addresses only; download it to the folder of the table"
         )
-    path = (beside / given).resolve()
-    if not path.is_relative_to(beside.resolve()) or not path.is_file():
-        raise DataError(f"image {given[:80]!r} is neither an https address nor a file beside the table")
+    path = (folder / given).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise DataError(f"image {given[:80]!r} is neither an https address nor a file in the folder of the table")
     if path.suffix.lower() not in IMAGES:
         raise DataError(f"image {given[:80]!r} is none of {', '.join(IMAGES)}")
     return _copy_to_media(path, media)

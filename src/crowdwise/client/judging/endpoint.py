@@ -84,7 +84,7 @@ class Endpoint:
         url = environment.get("CROWDWISE_JUDGE_URL") or environment.get("OPENAI_BASE_URL")
         if not url:
             raise ParameterError(
-                "where is the judge? Set CROWDWISE_JUDGE_URL (or OPENAI_BASE_URL) to an endpoint that speaks the "
+                "the endpoint of the judge is not set; set CROWDWISE_JUDGE_URL (or OPENAI_BASE_URL) to one with the "
                 "chat-completions protocol, like http://127.0.0.1:8080/v1"
             )
         return cls(url, environment.get("OPENAI_API_KEY"), **more)

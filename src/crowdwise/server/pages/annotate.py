@@ -151,7 +151,7 @@ async def _page(
     task = tasks[0] if tasks else None
     return page(
         "annotate.html.j2", status, project=project, about=about, me=me, csrf=forms.form_token(request),
-        stopped=assigned.get("stopped"), progress=assigned.get("progress") or {}, said=notice, wrong=wrong,
+        stopped=assigned.get("stopped"), progress=assigned.get("progress") or {}, notice=notice, wrong=wrong,
         undo_key=forms.new_key(), **parts_of(about, task),
     )  # fmt: skip
 

@@ -31,7 +31,7 @@ NOTICES = {
 @router.get("/p/{project}/lead")
 async def lead(request: Request, project: str, said: str = "", refresh: int = 0) -> Response:
     """The page; `refresh` is the interval in seconds at which it reloads without scripts."""
-    return await _page(request, project, told=NOTICES.get(said, ""), refresh=min(max(refresh, 0), 3600))
+    return await _page(request, project, notice=NOTICES.get(said, ""), refresh=min(max(refresh, 0), 3600))
 
 
 @router.get("/p/{project}/lead/live")
@@ -64,15 +64,15 @@ async def act(request: Request, project: str) -> Response:
 
 
 async def _page(
-    request: Request, project: str, *, status: int = 200, told: str = "", wrong: str = "", invite: Any = None,
+    request: Request, project: str, *, status: int = 200, notice: str = "", wrong: str = "", invite: Any = None,
     refresh: int = 0,
 ) -> Response:  # fmt: skip
     api = Api.of(request)
     about = await api.get(f"/projects/{project}")
     parts = await _parts(api, request, project)
     return page(
-        "lead.html.j2", status, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh, to_check=TO_CHECK,
-        kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
+        "lead.html.j2", status, about=about, notice=notice, wrong=wrong, invite=invite, refresh=refresh,
+        to_check=TO_CHECK, kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def drive(
     while answers is None or n < answers:
         here = [at for at in assigned if at not in gone]
         if not here:
-            return n, next(iter(gone.values()), "nobody is there")
+            return n, next(iter(gone.values()), "there is no worker")
         at = dice.choice(here)
         task = assigned[at]
         if task is None:

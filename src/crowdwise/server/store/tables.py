@@ -67,8 +67,8 @@ worker = sa.Table(
     sa.UniqueConstraint("project", "id", name="worker_once"),
 )
 
-# Who was given what: kept when it is over, so that a late answer is known to be one. Held while expires_at lies ahead
-# and the log has no later answer or skip of the pair.
+# Assignments, which are kept after their end to recognise late answers. A lease is active until expires_at, unless the
+# log has a later answer or skip of the pair.
 lease = sa.Table(
     "lease",
     metadata,
@@ -114,7 +114,7 @@ audit = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
 )
 
-# What the method of the project believed at an event; the last few are kept.
+# The results of the last fits, by the event that entered them.
 baseline = sa.Table(
     "settled",
     metadata,
@@ -122,7 +122,7 @@ baseline = sa.Table(
     sa.Column("event", Whole, primary_key=True, autoincrement=False),
     sa.Column("arrays", sa.LargeBinary, nullable=False),
 )
-# The current answer of a task and a worker: their last one that nothing later replaced or took back.
+# The current answer of a task and a worker: the last one, unless it was undone.
 CURRENT = """
 CREATE VIEW current_answer AS
 SELECT e.project, e.id, e.task, e.worker, e.payload, e.received_at, e.client_ms FROM event e
