@@ -22,7 +22,7 @@ from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
 from crowdwise.server.refitter import SNAPSHOT
 from crowdwise.server.store import tables as t
-from crowdwise.server.store.log import Event
+from crowdwise.server.store.log import LogEvent
 
 from .kept import keep, section
 from .kills import free_port, ready, serve
@@ -82,7 +82,7 @@ def _known(live, task, worker, said, n_events):
 
 def _row(number, task, worker, said):
     answer = {"answer": CLASSES[said], "status": "counted", "stopped": ""}
-    return Event(number, "label", AT, task, worker, answer, 900, None, f"{task} {worker}", "b").row("main")
+    return LogEvent(number, "label", AT, task, worker, answer, 900, None, f"{task} {worker}", "b").row("main")
 
 
 def _all(batch, rows):

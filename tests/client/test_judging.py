@@ -11,7 +11,7 @@ import pytest
 from crowdwise.client.judging.endpoint import Endpoint, Pace, Prices, reply_of
 from crowdwise.client.judging.files import judge_file, tasks_of
 from crowdwise.client.judging.forms import form_of
-from crowdwise.client.judging.judge import Judge, Verdict, together
+from crowdwise.client.judging.judge import Judge, Verdict, joint_verdict
 from crowdwise.client.judging.log import Log
 from crowdwise.client.judging.prompt import Brief
 from crowdwise.client.problems import ServerProblem, Unreachable
@@ -156,7 +156,7 @@ def test_a_judge_who_goes_by_the_place():
 
 def test_half_a_swap_is_no_verdict():
     seen = [Verdict("left", order="ab", cost=1.0), Verdict(None, "empty answer", order="ba", cost=2.0)]
-    both = together(seen, "tie")
+    both = joint_verdict(seen, "tie")
     assert (both.answer, both.why, both.cost) == (None, "empty answer (order ba)", 3.0)
 
 
@@ -256,7 +256,7 @@ def test_odd_files_are_one_line(tmp_path, text, why):
 
 def test_a_log_of_something_else_is_refused(tmp_path):
     (tmp_path / "out.jsonl").write_text("not a verdict\n")
-    with pytest.raises(DataError, match="no verdict of a judge"):
+    with pytest.raises(DataError, match="not a verdict of a judge"):
         Log(tmp_path / "out.jsonl")
     Log(tmp_path / "out.jsonl", force=True).file.close()
     assert (tmp_path / "out.jsonl").read_text() == ""

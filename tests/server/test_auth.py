@@ -9,7 +9,7 @@ import pytest
 
 from crowdwise.server import auth
 from crowdwise.server.api.hub import UNREAD
-from crowdwise.server.api.who import COOKIE, Rates
+from crowdwise.server.api.who import COOKIE, RateLimiter
 from crowdwise.server.problems import Problem
 from crowdwise.server.project import Project
 from tests.server.serving import wired
@@ -67,7 +67,7 @@ def test_every_address_asks_who_it_is(make):
     p.project.queue.do(lambda s: auth.revoke(s, token=gone[0]))
     checker = p.project.queue.do(lambda s: auth.issue(s, "check"))[1]
     wrong = {"annotate": reader, "read": p.tokens[0], "check": p.tokens[0], "admin": p.tokens[0]}
-    p.client.app.state.strangers = Rates(1e6, 1e6)
+    p.client.app.state.strangers = RateLimiter(1e6, 1e6)
     seen = 0
     for method, path in routes(p.client.app):
         need = needed(method, path)
@@ -132,7 +132,7 @@ def test_invitations_are_used_up_and_end(make):
     late = desk.do(lambda s: auth.invite(s, 5, 60))
     now = desk.clock()
     desk.clock = lambda: now + 61
-    with pytest.raises(Problem, match="over"):
+    with pytest.raises(Problem, match="expired"):
         desk.do(lambda s: auth.join(s, late, "bob"))
 
 

@@ -135,7 +135,7 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make):
     restored = _restored(arrays, json.loads(arrays["plain"].tobytes()))
     with p.project.database.reader.connect() as connection:
         log = list(events(connection, "main"))
-        again = replay(log, live.config, kept=lambda event: load_baseline(connection.execute, "main", event.id))
+        again = replay(log, live.config, stored=lambda event: load_baseline(connection.execute, "main", event.id))
         refitted = replay(log, live.config)
     drawn = [event.payload for event in log if event.kind == "check"]
     assert [len(each["tasks"]) for each in drawn] == [20, 5]

@@ -13,8 +13,8 @@ from crowdwise.core.errors import CrowdwiseError
 from crowdwise.server import fitting
 from crowdwise.server.config import Config
 from crowdwise.server.fitting import Fitter
-from crowdwise.server.live.baseline import side, with_flags_of
-from crowdwise.server.live.fits import Rows, fit_arrays
+from crowdwise.server.live.baseline import summary_of, with_flags_of
+from crowdwise.server.live.fits import FitInput, fit_arrays
 
 CLASSES = ("yes", "no", "per'haps")
 SKILL = [0.95, 0.9, 0.85, 0.8, 0.7]
@@ -31,7 +31,7 @@ def said():
             task.append(t), worker.append(w)
             label.append(true if rng.random() < skill else (true + rng.integers(1, 3)) % 3)
         task.append(t), worker.append(5), label.append(2)
-    rows = Rows(Config("Which?", classes=CLASSES), 300, *(np.array(x) for x in (task, worker, label)), gold={})
+    rows = FitInput(Config("Which?", classes=CLASSES), 300, *(np.array(x) for x in (task, worker, label)), gold={})
     return json.loads(fit_arrays(rows)["json"].tobytes())
 
 
@@ -53,7 +53,7 @@ def rows_of(config, answers=None, gold=None):
     """Three workers, of whom the third says the first class always."""
     task, worker = np.divmod(np.arange(120), 3)
     label = np.where(worker == 2, 0, task % 3)
-    return Rows(config, 41, task, worker, label, gold or {}, answers, ("ann", "bob", "cy"))
+    return FitInput(config, 41, task, worker, label, gold or {}, answers, ("ann", "bob", "cy"))
 
 
 @pytest.mark.parametrize("flags", [True, False])
@@ -65,13 +65,13 @@ def test_a_fit_in_another_process_says_the_same(monkeypatch, flags):
     assert {name: array.tobytes() for name, array in here.items()} == {
         name: array.tobytes() for name, array in there.items()
     }
-    assert ("flags" in side(there)) is flags
+    assert ("flags" in summary_of(there)) is flags
 
 
 def test_answers_of_other_kinds_go_to_another_process_and_back(monkeypatch):
     answers = [(f"t{i % 9}", f"w{i // 9}", float(i % 9), {}, 1.0, None, {}) for i in range(36)]
     empty = np.empty(0, np.int64)
-    rows = Rows(Config("How many?", kind="numbers"), 9, empty, empty, empty, {}, answers)
+    rows = FitInput(Config("How many?", kind="numbers"), 9, empty, empty, empty, {}, answers)
     here = Fitter().fit(rows)
     monkeypatch.setattr(fitting, "MANY", 0)
     assert Fitter().fit(rows)["json"].tobytes() == here["json"].tobytes()
@@ -104,5 +104,5 @@ def test_a_fit_that_is_given_up_ends(monkeypatch):
 def test_flags_of_an_earlier_fit_stay_until_others_are_looked_for():
     rows = rows_of(Config("Which?", classes=CLASSES))
     first, second = fit_arrays(rows), fit_arrays(rows, flags=False)
-    assert side(with_flags_of(first, second)) == side(first)
-    assert side(with_flags_of(None, second)) == side(second)
+    assert summary_of(with_flags_of(first, second)) == summary_of(first)
+    assert summary_of(with_flags_of(None, second)) == summary_of(second)

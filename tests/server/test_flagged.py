@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdwise.server.config import Config
-from crowdwise.server.live.fits import Rows, fit_arrays
+from crowdwise.server.live.fits import FitInput, fit_arrays
 from crowdwise.server.live.flags import groups_of
 from crowdwise.server.refitter import Refitter
 from crowdwise.workers.flags import Flag
@@ -88,7 +88,7 @@ def fitted(kind, tasks=TASKS, workers=HONEST + 1):
     config = Config("What?", kind=kind, **more)
     said = [(f"t{t}", NAMES[w], *say(t, w == HONEST), float(t), None, {}) for t in range(tasks) for w in range(workers)]
     none = np.empty(0, np.int64)
-    return json.loads(fit_arrays(Rows(config, tasks, none, none, none, {}, said, NAMES))["json"].tobytes())
+    return json.loads(fit_arrays(FitInput(config, tasks, none, none, none, {}, said, NAMES))["json"].tobytes())
 
 
 KINDS = ("sets", "numbers", "comparisons", "similarities", "rankings", "spans")

@@ -317,7 +317,7 @@ def test_the_state_follows_from_the_log_and_from_a_snapshot(make, kind):
     with p.project.database.reader.connect() as connection:
         log = list(events(connection, "main"))
         how = {"answers": lambda until: answers_at(connection.execute, "main", until)}
-        kept = replay(log, live.config, kept=lambda event: load_baseline(connection.execute, "main", event.id), **how)
+        kept = replay(log, live.config, stored=lambda event: load_baseline(connection.execute, "main", event.id), **how)
         refitted = replay(log, live.config, **how)
     for other in (restored, kept, refitted):
         assert other.checks == live.checks

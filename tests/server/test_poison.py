@@ -130,7 +130,7 @@ def fails_in_the_database(batch):
 
 def fails_in_a_query(batch):
     """PostgreSQL ends the transaction by it; SQLite knows no such fault of a SELECT."""
-    if batch.at_hand.dialect.name == "sqlite":
+    if batch.open_connection.dialect.name == "sqlite":
         raise sa.exc.DataError("SELECT", {}, Exception("planted"))
     batch.query(sa.text("SELECT CAST('x' AS integer)"))
 

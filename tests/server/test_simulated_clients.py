@@ -11,7 +11,7 @@ from crowdwise.client.records import Batch, Receipt, Stop, Task
 from crowdwise.core.errors import ParameterError
 from crowdwise.server.config import Config
 from crowdwise.server.simulated_clients import compare, drive
-from crowdwise.server.simulated_clients.crowd import Planted, plant
+from crowdwise.server.simulated_clients.crowd import SimulatedCrowd, plant
 
 ENOUGH = Stop("enough", True)
 TASKS = [f"t{i}" for i in range(24)]
@@ -20,11 +20,11 @@ TASKS = [f"t{i}" for i in range(24)]
 def test_the_crowd_is_what_was_planted():
     crowd = plant(TASKS, ("a", "b", "c"), seed=3)
     again = plant(TASKS, ("a", "b", "c"), seed=3)
-    assert (crowd.says == again.says).all()
+    assert (crowd.answers == again.answers).all()
     truth = {task: crowd.classes[k] for task, k in zip(crowd.tasks, crowd.truth, strict=True)}
-    assert crowd.right(truth) == 1.0
-    assert crowd.right({}) == 0.0
-    right = (crowd.says == crowd.truth[:, None]).mean()
+    assert crowd.accuracy(truth) == 1.0
+    assert crowd.accuracy({}) == 0.0
+    right = (crowd.answers == crowd.truth[:, None]).mean()
     assert 0.6 < right < 0.85  # one_coin: between .55 and .9
     given = plant(TASKS, ("a", "b", "c"), truth=dict.fromkeys(TASKS, "b"), seed=3)
     assert set(given.truth.tolist()) == {1}
@@ -53,7 +53,7 @@ class Worker:
 
 
 def crowd_of(n):
-    return Planted(
+    return SimulatedCrowd(
         ("x", "y"), tuple(f"w{i}" for i in range(n)), ("a", "b"), np.zeros(2, np.int64), np.zeros((2, n), np.int16)
     )
 

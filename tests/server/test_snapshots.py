@@ -15,7 +15,7 @@ from crowdwise.core.errors import CrowdwiseError, DataError
 from crowdwise.server import fitting
 from crowdwise.server.config import Config
 from crowdwise.server.fitting import Fitter
-from crowdwise.server.live.fits import Rows
+from crowdwise.server.live.fits import FitInput
 from crowdwise.server.live.snapshot import NAME, Unusable, load
 from crowdwise.server.project import Project
 from crowdwise.server.store import log
@@ -254,5 +254,5 @@ def test_a_fit_that_hangs_is_ended(monkeypatch, tmp_path):
     codes = np.zeros(3, np.int64)
     fitter = Fitter(longest=0.2)
     with pytest.raises(CrowdwiseError, match=r"longer than 0\.2 seconds"):
-        fitter.fit(Rows(Config("Which?", classes=("a", "b")), 3, codes, codes, codes, {}))
+        fitter.fit(FitInput(Config("Which?", classes=("a", "b")), 3, codes, codes, codes, {}))
     assert fitter._process.poll() is not None

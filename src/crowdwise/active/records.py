@@ -209,7 +209,7 @@ def coded(table: pl.DataFrame, votes: Annotations, workers: list[Any]) -> tuple[
 # Candidates for a task: all workers (live), or those who once answered it (replay).
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """The workers that a session chooses from."""
 
     def candidates(self, task: int, answer_lists: AnswerLists) -> I8:

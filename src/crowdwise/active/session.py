@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..core.errors import DataError
 from .asking import TaskChooser
 from .online import OnlineModel
-from .records import NextTask, OpenPool, Pool, Settings, Stopped
+from .records import NextTask, OpenPool, Settings, Stopped, WorkerPool
 from .rules import Policy, policy_of
 from .stopping import StatedAccuracy, Stopping, of_project
 from .task_index import TaskIndex
@@ -53,13 +52,13 @@ class Session:
         settings: Settings | None = None,
         gold: Mapping[int, int] | None = None,
         cost: Mapping[int, float] | None = None,
-        pool: Pool | None = None,
+        pool: WorkerPool | None = None,
         seed: int | None = None,
     ) -> None:
         self.model, self.policy = model, policy_of(policy)
         self.stop = Stopping() if stop is None else stop
         self.settings = Settings() if settings is None else settings
-        self.pool: Pool = OpenPool() if pool is None else pool
+        self.pool: WorkerPool = OpenPool() if pool is None else pool
         self.costs = dict(cost or {})
         self.rng = np.random.default_rng(self.settings.seed if seed is None else seed)
         for task, label in (gold or {}).items():
@@ -266,8 +265,3 @@ class Session:
         return np.repeat(
             np.arange(self.model.n_workers), self.model.answer_lists.n_answered[: self.model.n_workers]
         ).tolist()
-
-    def check_task(self, task: int) -> None:
-        """Raise if the task does not exist."""
-        if not 0 <= task < self.model.n_tasks:
-            raise DataError(f"there is no task {task}; tasks are 0 to {self.model.n_tasks - 1}")

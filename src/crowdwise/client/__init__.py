@@ -1,4 +1,4 @@
-"""client: talk to a crowdwise server from Python. Scripts, LLM judges, simulated workers and the tests go through it.
+"""Client of a crowdwise server, for scripts, LLM judges, simulated workers and tests.
 
     from crowdwise.client import Project
 
@@ -6,7 +6,7 @@
     task = project.next().tasks[0]
     project.answer(task, "cat")
 
-An answer whose acknowledgement was lost is sent again under the same key: the server counts it once.
+An answer without acknowledgement is sent again with the same key, and the server counts it once.
 """
 
 from __future__ import annotations

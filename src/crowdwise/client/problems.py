@@ -1,4 +1,4 @@
-"""What a server says when it refuses (problem+json), as one line; and that nobody answered."""
+"""Errors of a server (problem+json) as one line, and failed connections."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from ..core.errors import CrowdwiseError
 
-# What of a stranger's answer goes into a line.
+# Maximum length of text from a server in a message.
 LONGEST = 300
 
 
 class ServerProblem(CrowdwiseError):
-    """The server refused; `status`, `title`, `detail` and whatever else its problem holds in `more`."""
+    """The server refused a request; `more` holds the further members of its problem."""
 
     def __init__(self, status: int, title: str, detail: str = "", more: dict[str, Any] | None = None) -> None:
         self.status, self.title, self.detail, self.more = status, title, detail, more or {}
@@ -21,11 +21,11 @@ class ServerProblem(CrowdwiseError):
 
 
 class Unreachable(CrowdwiseError):
-    """Nobody answered, or not in time, however often it was tried."""
+    """The server did not answer in time, after all attempts."""
 
 
 def problem(status: int, body: bytes, reason: str = "") -> ServerProblem:
-    """The problem in a body; where it is none, its first words."""
+    """The problem in a body, or its beginning as the detail."""
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What comes back from a server, as records."""
+"""Responses of a server as records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .problems import ServerProblem
 
 @dataclass(frozen=True)
 class Task:
-    """A task in this worker's hands until `expires_at`."""
+    """A task that is assigned to this worker until `expires_at`."""
 
     id: str
     payload: dict[str, Any]
@@ -31,7 +31,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why there is no task; `final`: nor will there be one."""
+    """The reason why there is no task; with `final`, there will be none."""
 
     reason: str
     final: bool = False
@@ -39,7 +39,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Batch:
-    """What `next` gave: tasks, or why there are none, and how far the project is."""
+    """The response to `next`: tasks, or why there are none, and the progress."""
 
     tasks: tuple[Task, ...]
     stopped: Stop | None = None
@@ -55,8 +55,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of an answer: `counted`, `surplus` (the task had enough) or `replaced`; `stopped` says why its task
-    stops now. `again`: the server had it already."""
+    """The status of an answer: `counted`, `surplus` (the task had enough) or `replaced`; `stopped` is the reason if its
+    task stops; `again`: the server had the answer already."""
 
     event: Any
     task: str
@@ -75,7 +75,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Refused:
-    """One answer of many that was refused, and why; the others of its bulk stand."""
+    """A refused answer of a bulk request, whose other answers are not affected."""
 
     task: str
     problem: ServerProblem

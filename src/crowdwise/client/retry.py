@@ -1,4 +1,4 @@
-"""Trying again: after a lost connection, a full house (429) or a fault of the other side (5xx), with longer pauses."""
+"""Retries after lost connections, rate limits (429) and server errors (5xx), with increasing pauses."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .problems import Unreachable
 if TYPE_CHECKING:
     import httpx
 
-# Statuses after which the same request may well succeed.
+# Statuses after which the same request may succeed.
 BUSY = (408, 429, 503)  # a request that did not arrive in time (408) was not carried out
 FAULTS = (500, 502, 504, 529)
 
 
 def http() -> Any:
-    """httpx, which the extra `serve` brings."""
+    """The module httpx, which the extra `serve` installs."""
     try:
         import httpx
     except ImportError:
@@ -33,8 +33,8 @@ def http() -> Any:
 
 @dataclass
 class Retry:
-    """At most `tries` times; pauses of `first`, 2 × `first`, ... seconds up to `most`, each shortened at random by up
-    to a half, so that many clients do not come back together. A server's Retry-After is kept to, up to `longest`."""
+    """At most `tries` attempts with pauses of `first`, 2 × `first`, ... seconds up to `most`, shortened at random by up
+    to a half, so that clients do not retry together. Retry-After of a server is respected up to `longest`."""
 
     tries: int = 6
     first: float = 0.25
@@ -43,22 +43,22 @@ class Retry:
     sleep: Callable[[float], None] = time.sleep
     dice: random.Random = field(default_factory=random.Random)
 
-    def pause(self, attempt: int, asked: str | None = None) -> float:
+    def pause(self, attempt: int, retry_after: str | None = None) -> float:
         """Seconds to wait after attempt 0, 1, ..."""
-        wanted = seconds_of(asked)
-        if wanted is not None:
-            return min(wanted, self.longest)
+        seconds = seconds_of(retry_after)
+        if seconds is not None:
+            return min(seconds, self.longest)
         return float(min(self.first * 2**attempt, self.most) * self.dice.uniform(0.5, 1.0))
 
     def send(self, once: Callable[[], httpx.Response], where: str, *, safe: bool) -> tuple[httpx.Response, int]:
-        """The last answer, and how often it was tried. `safe`: sending it twice does no harm, so that it may be sent
-        again where nobody knows whether it arrived."""
+        """The last response, and the number of attempts. `safe`: the request is idempotent, so it may be sent again if
+        it is unknown whether it arrived."""
         web, tries = http(), max(self.tries, 1)
         for attempt in range(tries):
             last = attempt == tries - 1
             try:
                 answer: httpx.Response = once()
-            except web.ConnectError as error:  # it never left
+            except web.ConnectError as error:  # the request was not sent
                 fault, again = error, True
             except web.TransportError as error:
                 fault, again = error, safe
@@ -75,7 +75,7 @@ class Retry:
 
 
 def seconds_of(header: str | None) -> float | None:
-    """Retry-After: seconds, or a date; None where it is missing or odd."""
+    """The seconds of a Retry-After header, which may be a date; None if it is missing or invalid."""
     if header is None:
         return None
     try:

@@ -18,7 +18,7 @@ class Event:
 
 
 def events_of(lines: Iterable[str]) -> Iterator[Event]:
-    """Events as they become whole; comments, which keep the line open, are left out.
+    """Events as they are complete, without comments, which keep the connection alive.
 
     >>> list(events_of(["event: label", 'data: {"task": "t1"}', ""]))
     [Event(kind='label', data={'task': 't1'}, id='')]

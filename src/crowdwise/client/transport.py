@@ -1,4 +1,4 @@
-"""Requests to one server under one token, tried again where that is safe; refusals become ServerProblem."""
+"""Requests to a server with a token, with retries of idempotent ones; refusals are raised as ServerProblem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def place_of(url: str) -> tuple[str, str]:
-    """The server and the project's id in an address: of the server (its project `main`), of the API, or of a page.
+    """The server and the project in a URL: of the server (its project `main`), of the API, or of a page.
 
     >>> place_of("http://127.0.0.1:8000/p/birds/annotate")
     ('http://127.0.0.1:8000', 'birds')
@@ -37,7 +37,7 @@ def place_of(url: str) -> tuple[str, str]:
 
 
 class Transport:
-    """`send` gives the status and the JSON of an answer; safe for several threads."""
+    """A connection to a server; thread-safe."""
 
     def __init__(self, server: str, token: str | None, *, retry: Retry, timeout: float, transport: Any = None) -> None:
         headers = {"Accept": "application/json"}
@@ -58,48 +58,48 @@ class Transport:
         params: dict[str, Any] | None = None,
         safe: bool | None = None,
     ) -> httpx.Response:
-        """The answer, if it is none of a refusal. Reading is safe to repeat, and so is what has a key."""
+        """Send a request. GET and requests with a key may be sent again, unless `safe` is given."""
         headers = {"Idempotency-Key": key} if key else {}
-        sure = method == "GET" or key is not None if safe is None else safe
+        is_safe = method == "GET" or key is not None if safe is None else safe
 
         def once() -> httpx.Response:
             return self.http.request(method, path, json=json, params=params, headers=headers)
 
-        answer, _ = self.retry.send(once, self.server, safe=sure)
-        return refused_or(answer)
+        response, _ = self.retry.send(once, self.server, safe=is_safe)
+        return raise_refusal(response)
 
     def json(self, *args: Any, **kwargs: Any) -> Any:
-        """The same, its JSON only."""
+        """Send a request and return the JSON of the response."""
         return body_of(self.send(*args, **kwargs), self.server)
 
     @contextmanager
     def stream(self, path: str, **headers: str) -> Iterator[httpx.Response]:
-        """An answer that comes in pieces; tried once."""
+        """A streamed response, without retries."""
         httpx = http()
         try:
-            with self.http.stream("GET", path, headers=headers, timeout=httpx.Timeout(10.0, read=None)) as answer:
-                if answer.status_code >= 400:
-                    answer.read()
-                yield refused_or(answer)
+            with self.http.stream("GET", path, headers=headers, timeout=httpx.Timeout(10.0, read=None)) as response:
+                if response.status_code >= 400:
+                    response.read()
+                yield raise_refusal(response)
         except httpx.TransportError as error:
             raise Unreachable(f"{self.server} ended the stream ({error})") from None
 
 
-def refused_or(answer: httpx.Response) -> httpx.Response:
-    """The answer, or what it refuses as an error."""
-    if answer.status_code >= 300:
-        raise problem(answer.status_code, answer.content, answer.reason_phrase)
-    return answer
+def raise_refusal(response: httpx.Response) -> httpx.Response:
+    """The response; a refusal is raised as an error."""
+    if response.status_code >= 300:
+        raise problem(response.status_code, response.content, response.reason_phrase)
+    return response
 
 
-def body_of(answer: httpx.Response, server: str) -> Any:
-    """The JSON of an answer."""
+def body_of(response: httpx.Response, server: str) -> Any:
+    """The JSON of a response."""
     try:
-        return answer.json()
+        return response.json()
     except ValueError:
         raise Unreachable(f"{server} answers with something that is no JSON; is it a crowdwise server?") from None
 
 
 def fresh_key() -> str:
-    """An idempotency key that nobody else has."""
+    """A random idempotency key."""
     return secrets.token_urlsafe(18)

@@ -232,6 +232,18 @@ class CrowdEstimator(TrainingOptions, FittedState, Estimator):
             "versions": {**versions(), "torch": torch.__version__},
         }
 
+    def _result(self, votes: Votes[Any], estimate: Any, worker_summary: Any, **extra: Any) -> Result:
+        """The Result for the tasks and workers of the votes."""
+        return Result(
+            tasks=votes.tasks,
+            workers=votes.workers,
+            estimate=estimate,
+            worker_summary=worker_summary,
+            labels_per_task=votes.labels_per_task,
+            labels_per_worker=votes.labels_per_worker,
+            **self._result_facts(**extra),
+        )
+
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Save weights, names and tables, without pickle; existing files are overwritten only with `force`."""

@@ -1,4 +1,5 @@
-"""Live labelling: a server that takes answers as they come, decides whom to ask what next, and loses nothing.
+"""Live labelling: a server that assigns tasks to workers and stores their answers in a log of events.
 
-`store` keeps the log of events, `live` is the state that follows from it, `desk` the one writer between them, `api` and
-`pages` the faces. Nothing of it is imported by the rest of the library; the extra `serve` brings what it needs."""
+`store` holds the log, `live` the state derived from it, `write_queue` the only writer; `api` is the HTTP interface and
+`pages` the web pages. No other package imports this one; the extra `serve` installs its dependencies.
+"""

@@ -1,4 +1,4 @@
-"""Kinds of answers as people give them: what is taken, in JSON, and what the online model hears of it."""
+"""Kinds of answers: validation of their JSON form, and their code for the online model."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SAME = ("same", "different")
 
 @dataclass(frozen=True)
 class AnswerKind:
-    """`check(answer, payload)` gives the answer in its one form, or a Problem; `code` is its class, 0 for others.
-    `looks` says that the task's payload is needed for that."""
+    """`check(answer, payload)` returns the answer in canonical form, or raises a Problem; `code` is its class or 0;
+    `looks`: `check` needs the payload of the task; `task` checks payloads of tasks."""
 
     check: Check
     code: Callable[[Any], int]
@@ -63,7 +63,7 @@ def _set(answer: Any, classes: tuple[str, ...]) -> list[str]:
 
 
 def _number(answer: Any, low: float | None, high: float | None) -> float:
-    # Whole numbers of Python have no bound: they are compared before anything makes a float of them.
+    # Python integers are unbounded, so they are compared before conversion to float.
     if isinstance(answer, int) and not isinstance(answer, bool) and abs(answer) > LARGEST:
         raise Problem(422, f"answer {_short(answer)} is too large")
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):

@@ -1,4 +1,4 @@
-"""Tokens and invitations: 256 random bits each, of which only a hash is kept."""
+"""Tokens and invitations: 256 random bits each, of which only a hash is stored."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .batch import Batch
+from .batch import WriteBatch
 from .problems import Problem
 from .store import tables as t
 
 SCOPES = ("annotate", "read", "check", "admin")
-# Who may do what: an admin everything, a reader nothing but read, a checker nothing but label the check queue.
+# The scopes that each scope includes.
 MAY = {"annotate": {"annotate"}, "read": {"read"}, "check": {"check"}, "admin": set(SCOPES)}
 PREFIX, INVITE = "cw_", "cwi_"
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking: the token's id, its scope, the worker it belongs to (None: nobody's)."""
+    """The authenticated caller: the id and scope of the token, and the worker that it belongs to, if any."""
 
     token: str
     scope: str
@@ -34,7 +34,7 @@ class Principal:
     csrf: str = ""
 
     def may(self, scope: str) -> bool:
-        """Whether this token is good for it."""
+        """Whether the token includes this scope."""
         return scope in MAY[self.scope]
 
 
@@ -44,38 +44,38 @@ def fresh(prefix: str = PREFIX) -> str:
 
 
 def digest(secret: str) -> str:
-    """What is kept of a secret; it is long and random, so a plain hash is enough."""
+    """The stored hash of a secret; a plain hash is enough because secrets are long and random."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def csrf_of(secret: str) -> str:
-    """What a form must bring along beside the cookie: made from the secret, which scripts elsewhere do not know."""
+    """The CSRF token of a form, derived from the secret, which scripts of other sites cannot read."""
     return hmac.new(secret.encode("utf-8", "replace"), b"crowdwise form", hashlib.sha256).hexdigest()
 
 
 class Authenticator:
-    """Looks up tokens; what was found is remembered until the log says that tokens changed."""
+    """Looks up tokens, with a cache that is cleared when the log says that tokens have changed."""
 
     def __init__(self, engine: sa.Engine, project: str) -> None:
         self._engine, self._project = engine, project
-        self._known: dict[str, tuple[str, Principal]] = {}
-        self._generation = 0  # how often tokens changed: what was read before the last change is not remembered
+        self._cache: dict[str, tuple[str, Principal]] = {}
+        self._generation = 0  # number of changes; rows read before the last change are not cached
         self._lock = threading.Lock()
 
     def forget(self) -> None:
-        """Tokens changed."""
+        """Clear the cache because tokens have changed."""
         with self._lock:
             self._generation += 1
-            self._known = {}
+            self._cache = {}
 
     def remembered(self, secret: str) -> Principal | None:
-        """Who comes with this token, where that is known without looking; hashes are compared in constant time."""
+        """The caller with this token, if it is in the cache; hashes are compared in constant time."""
         hashed = digest(secret)
-        entry = self._known.get(hashed[:16])
+        entry = self._cache.get(hashed[:16])
         return entry[1] if entry is not None and hmac.compare_digest(entry[0], hashed) else None
 
     def look(self, secret: str) -> Principal | None:
-        """The same from the table; None for a token that is unknown or revoked."""
+        """The caller with this token from the database; None for an unknown or revoked token."""
         hashed, generation = digest(secret), self._generation
         with self._engine.connect() as connection:
             of = (t.token.c.project == self._project, t.token.c.hash == hashed, t.token.c.revoked_at.is_(None))
@@ -85,16 +85,16 @@ class Authenticator:
         who = Principal(row.id, row.scope, row.worker)
         with self._lock:
             if generation == self._generation:
-                if len(self._known) > 100_000:
-                    self._known = {}
-                self._known[hashed[:16]] = (row.hash, who)
+                if len(self._cache) > 100_000:
+                    self._cache = {}
+                self._cache[hashed[:16]] = (row.hash, who)
         return who
 
 
 def issue(
-    batch: Batch, scope: str, worker: int | None = None, note: str = "", by: str | None = None
+    batch: WriteBatch, scope: str, worker: int | None = None, note: str = "", by: str | None = None
 ) -> tuple[str, str]:
-    """A new token: its id, and the secret, which nobody can read again."""
+    """Create a token and return its id and its secret, which is not stored."""
     if scope not in SCOPES:
         raise Problem(422, f"scope must be one of {', '.join(SCOPES)}, got {scope[:40]!r}")
     if scope == "annotate" and worker is None:
@@ -108,8 +108,8 @@ def issue(
     return number, secret
 
 
-def revoke(batch: Batch, *, token: str | None = None, worker: int | None = None, by: str | None = None) -> int:
-    """Take back a token, or all of a worker's; how many."""
+def revoke(batch: WriteBatch, *, token: str | None = None, worker: int | None = None, by: str | None = None) -> int:
+    """Revoke a token, or all tokens of a worker; return their number."""
     of = [t.token.c.project == batch.project, t.token.c.revoked_at.is_(None)]
     of.append(t.token.c.id == token if token is not None else t.token.c.worker == worker)
     n = batch.execute(sa.update(t.token).where(*of).values(revoked_at=batch.now)).rowcount
@@ -118,8 +118,8 @@ def revoke(batch: Batch, *, token: str | None = None, worker: int | None = None,
     return int(n)
 
 
-def invite(batch: Batch, uses: int, seconds: float, by: str | None = None) -> str:
-    """A code that lets so many people in until then."""
+def invite(batch: WriteBatch, uses: int, seconds: float, by: str | None = None) -> str:
+    """Create an invitation code for `uses` people, valid for `seconds`."""
     code = fresh(INVITE)
     row = {"hash": digest(code), "project": batch.project, "uses": uses, "expires_at": batch.now + seconds,
            "created_at": batch.now}  # fmt: skip
@@ -129,18 +129,18 @@ def invite(batch: Batch, uses: int, seconds: float, by: str | None = None) -> st
 
 
 def invitation(query: Callable[..., Any], project: str, code: str, now: float) -> Any:
-    """The row of an invitation that is still good; a Problem where it is not."""
+    """The row of a valid invitation; otherwise a Problem."""
     of = (t.invite.c.project == project, t.invite.c.hash == digest(code))
     row = query(sa.select(t.invite).where(*of)).first()
     if row is None:
-        raise Problem(404, "this invitation is not known; ask the lead for another")
+        raise Problem(404, "this invitation is unknown; ask the lead for another")
     if row.uses < 1 or row.expires_at <= now:
-        raise Problem(403, "this invitation is used up or over; ask the lead for another")
+        raise Problem(403, "this invitation is used up or expired; ask the lead for another")
     return row
 
 
-def join(batch: Batch, code: str, name: str) -> tuple[int, str]:
-    """Use an invitation: a new worker's number and their token."""
+def join(batch: WriteBatch, code: str, name: str) -> tuple[int, str]:
+    """Use an invitation: return the code of the new worker and their token."""
     from .commands.manage import add_worker
 
     row = invitation(batch.query, batch.project, code, batch.now)

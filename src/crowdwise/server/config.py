@@ -1,4 +1,4 @@
-"""What a project is told once and may be told again: its question, its classes, how it asks and when it stops."""
+"""Config: the settings of a project, such as its question, classes, policy and stopping rule."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .problems import Problem
 from .serialization import LINE, TEXT, name_of, text_of
 
 KINDS = ("classes", "ordered", "sets", "numbers", "comparisons", "similarities", "rankings", "spans")
-# Kinds whose answers are one of a few classes: the online model follows them, and a task may stop as sure.
+# Kinds whose answers are one of a few classes: the online model is updated, and a task may stop as sure.
 SURE_KINDS = ("classes", "ordered")
-# Kinds whose answers are right or wrong as a whole: once checked tasks have measured it, a task may stop as sure too.
+# Kinds whose answers are right or wrong as a whole: a task may stop as sure once checked tasks have measured accuracy.
 WHOLE_KINDS = ("sets", "comparisons")
 NEED_CLASSES = ("classes", "ordered", "sets", "spans")
 MOST_CLASSES = 200
@@ -27,7 +27,8 @@ CHANGEABLE = ("target", "cap", "budget", "accuracy", "paused", "gold_rate", "flo
 
 @dataclass(frozen=True)
 class Config:
-    """`lease` is in seconds, `refit_minutes` 0 for by growth alone; the rest as in active.Settings and Stopping."""
+    """Settings of a project. `lease` is in seconds; with `refit_minutes` 0, refits depend on the growth of the answers
+    only; the others are those of `active.Settings` and `active.Stopping`."""
 
     question: str
     kind: str = "classes"
@@ -70,36 +71,36 @@ class Config:
 
     @property
     def sure(self) -> bool:
-        """Whether an online model follows the answers."""
+        """Whether the project has an online model."""
         return self.kind in SURE_KINDS
 
     @property
     def stops_sure(self) -> bool:
-        """Whether tasks may stop because they are sure, and the project because enough of them are right."""
+        """Whether tasks may stop as sure, and the project at its target accuracy."""
         return self.kind in SURE_KINDS + WHOLE_KINDS
 
     @property
     def n_classes(self) -> int:
-        """Classes of the online model; other kinds have one, which only counts."""
+        """Number of classes of the online model; for other kinds 1, so that it only counts answers."""
         return len(self.classes) if self.sure else 1
 
     @property
     def stopping(self) -> Stopping:
-        """When it is enough."""
+        """The stopping rule."""
         if self.stops_sure:
             return Stopping(target=self.target, cap=self.cap, budget=self.budget, accuracy=self.accuracy)
         return Stopping(target=1.0, fewest=10**9, cap=self.cap, budget=self.budget)
 
     @property
     def settings(self) -> Settings:
-        """How it asks; the server sweeps by itself, and pauses by the floor itself."""
+        """The settings of the session; sweeps and pauses by the floor are done by the server."""
         floor = self.floor if self.sure else 0.0
         return Settings(explore=self.explore, load=self.load, gold_rate=self.gold_rate, qualify=self.qualify,
                         floor=floor, cost=self.cost, seed=self.seed, sweep_at=0.0)  # fmt: skip
 
     @property
     def asks_by(self) -> str:
-        """The policy; kinds without an online model spread the answers evenly."""
+        """The policy; kinds without an online model distribute the answers evenly."""
         return self.policy if self.sure else "round_robin"
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,7 +109,7 @@ class Config:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Config:
-        """From names and values; what is not known is refused, not dropped."""
+        """From a mapping; unknown names are refused."""
         names = {field.name for field in fields(cls)}
         if given.get("kind") in FORMER_KINDS:  # a project that was stored under the former name
             given = {**given, "kind": FORMER_KINDS[given["kind"]]}
@@ -121,7 +122,7 @@ class Config:
             raise ParameterError(f"a setting has a value of the wrong kind ({error})") from error
 
     def refuse_unused(self) -> None:
-        """One line where a setting is given that this kind cannot use. Projects that have it already go on."""
+        """Raise an error for a setting that this kind cannot use. Existing projects with it remain valid."""
         if self.accuracy is not None and not self.stops_sure:
             raise ParameterError(
                 f"accuracy does not stop a project of kind {self.kind}: its answers are not right or wrong as a whole; "
@@ -129,7 +130,7 @@ class Config:
             )
 
     def changed(self, given: Mapping[str, Any]) -> Config:
-        """With some settings changed; a Problem where that makes no sense."""
+        """A copy with some settings changed; a Problem if they are invalid."""
         for name in given:
             if name not in CHANGEABLE:
                 raise Problem(422, f"{name} cannot be changed; {', '.join(CHANGEABLE)} can")

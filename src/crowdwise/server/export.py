@@ -1,4 +1,4 @@
-"""Everything that a project holds, as tables: events, labels, workers, votes; and the report of this moment."""
+"""Export of a project as tables (events, labels, workers, votes) and as a report."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from ..core.errors import CrowdwiseError
 from ..io.csv.cells import to_csv
 from ..report import render
-from .batch import Batch
+from .batch import WriteBatch
 from .live.answer_log import answers_at
-from .live.baseline import side
+from .live.baseline import summary_of
 from .live.gold import usable
 from .live.statement import fit_calibrated
 from .live.status import task_row, worker_row
@@ -29,8 +29,8 @@ from .project import Project
 from .serialization import dumps
 from .store import tables as t
 
-# What is said about answers beside what votes know of.
-BESIDE = ("model", "latency_ms", "tokens_in", "tokens_out")
+# Metadata of answers that votes do not have.
+METADATA = ("model", "latency_ms", "tokens_in", "tokens_out")
 TABLES, FORMATS = ("events", "labels", "workers", "votes"), ("csv", "jsonl", "parquet")
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 
@@ -47,7 +47,7 @@ def table_of(project: Project, what: str) -> pl.DataFrame:
 
 
 def written(frame: pl.DataFrame, format: str) -> bytes:
-    """A table as a file; cells of CSV that a spreadsheet would run are guarded."""
+    """A table as the bytes of a file; CSV cells that a spreadsheet would execute are escaped."""
     if format == "csv":
         nested = [n for n, d in frame.schema.items() if d.is_nested()]
         flat = frame.with_columns(pl.col(n).map_elements(_json_text, return_dtype=pl.String) for n in nested)
@@ -65,11 +65,11 @@ def _json_text(value: Any) -> str:
 
 
 class Reports:
-    """The report of a project, which takes a fit: made once for the same answers, and one at a time for everybody.
+    """The report of a project, which takes a fit: cached for the same answers, and made by one thread at a time.
 
-    Requests that come while a report is being made get that one: it misses at most what was answered since it began.
-    They wait for a future. A lock would hold a thread for each of them, and when all threads of the pool wait, nobody
-    else's token can be looked up. `limit()` raises a Problem where it is one fit too many.
+    Requests that arrive while a report is being made wait for it; it lacks at most the answers since its start. They
+    wait for a future, because a lock would block one thread of the pool for each of them, and tokens could not be
+    looked up when all threads wait. `limit()` raises a Problem if there are too many fits.
     """
 
     def __init__(self, project: Project, limit: Callable[[], None]) -> None:
@@ -79,12 +79,12 @@ class Reports:
         self._made: tuple[tuple[int, int], str] | None = None
 
     async def page(self) -> str:
-        """The page of this moment."""
-        # Somebody who does not wait any more must not cancel the fit of the others.
+        """The current report."""
+        # A client that disconnects must not cancel the fit for the others.
         return await asyncio.shield(asyncio.wrap_future(self._start()))
 
     def _start(self) -> Future[str]:
-        """The report that is there, that is being made, or a new one in a thread of its own."""
+        """The future of the cached report, of the one that is being made, or of a new one in its own thread."""
         live = self._project.queue.live
         answers = (live.serial, live.changes)
         with self._lock:
@@ -113,8 +113,8 @@ class Reports:
 
 
 def report(project: Project) -> str:
-    """The page of this moment, by the project's method."""
-    rows = _said(project)
+    """The current report, by the project's method."""
+    rows = _answers(project)
     votes = _votes(project, rows)
     live = project.queue.live
     config, names = live.config, live.crowd.tasks
@@ -129,34 +129,34 @@ def report(project: Project) -> str:
 
 
 def _votes_table(project: Project) -> pl.DataFrame:
-    """The rows of the votes, with what pairs are about and what else was said about the answers."""
-    rows = _said(project)
+    """The rows of the votes, with the prompts of pairs and the metadata of the answers."""
+    rows = _answers(project)
     votes = _votes(project, rows)
     frame: pl.DataFrame = votes.to_frame()
     more: dict[str, list[Any]] = {"task": [row[0] for row in rows], "worker": [row[1] for row in rows]}
-    more |= {name: [row[6].get(name) for row in rows] for name in BESIDE}
+    more |= {name: [row[6].get(name) for row in rows] for name in METADATA}
     if votes.about_tasks is not None and "prompt" in votes.about_tasks.columns:
         prompts = dict(votes.about_tasks.select("task", "prompt").iter_rows())
         more["prompt"] = [prompts.get(name) for name in more["task"]]
-    beside = pl.DataFrame(more, infer_schema_length=None, strict=False)
-    kept = [c for c in beside.columns if c in ("task", "worker") or beside[c].null_count() < len(beside)]
-    return frame.join(beside.select(kept), on=["task", "worker"], how="left", maintain_order="left")
+    metadata = pl.DataFrame(more, infer_schema_length=None, strict=False)
+    columns = [c for c in metadata.columns if c in ("task", "worker") or metadata[c].null_count() < len(metadata)]
+    return frame.join(metadata.select(columns), on=["task", "worker"], how="left", maintain_order="left")
 
 
-def _said(project: Project) -> list[Any]:
+def _answers(project: Project) -> list[Any]:
     with project.database.reader.connect() as connection:
         return answers_at(connection.execute, project.name)
 
 
 def _votes(project: Project, rows: list[Any] | None = None) -> Any:
     try:
-        return votes_of(project.queue.live.config, _said(project) if rows is None else rows)
+        return votes_of(project.queue.live.config, _answers(project) if rows is None else rows)
     except CrowdwiseError as error:
-        raise Problem(409, f"{error}; ask again when answers have come") from error
+        raise Problem(409, f"{error}; try again when there are answers") from error
 
 
 def _events(project: Project) -> pl.DataFrame:
-    """The log, names instead of numbers; nothing of it is left out."""
+    """The complete log, with names instead of codes."""
     columns = ("id", "kind", "task", "worker", "payload", "received_at", "client_ms", "lease", "idempotency_key",
                "supersedes")  # fmt: skip
     with project.database.reader.connect() as connection:
@@ -179,14 +179,14 @@ def _names(table: sa.Table, project: str) -> Any:
     return sa.select(table.c.code, table.c.id).where(table.c.project == project)
 
 
-def _labels(batch: Batch) -> list[dict[str, Any]]:
-    """A row a task: the settled answer, the live one where nothing is settled yet, and why it stopped."""
+def _labels(batch: WriteBatch) -> list[dict[str, Any]]:
+    """One row per task: the answer of the last fit, or else of the online model, and the reason for stopping."""
     live = batch.live
-    beside = side(live.baseline)
-    tables = beside.get("tasks", {})
+    summary = summary_of(live.baseline)
+    tables = summary.get("tasks", {})
     out = []
     for code, name in enumerate(live.crowd.tasks):
-        row = task_row(live, code, beside)
+        row = task_row(live, code, summary)
         kept: dict[str, Any] = {"task": name, "n_labels": row["answers"], "state": row["state"]}
         if live.config.sure:
             best = row["settled"] or row["live"]
@@ -200,7 +200,7 @@ def _labels(batch: Batch) -> list[dict[str, Any]]:
     return out
 
 
-def _workers(batch: Batch) -> list[dict[str, Any]]:
+def _workers(batch: WriteBatch) -> list[dict[str, Any]]:
     rows = []
     for code in range(len(batch.live.crowd.workers)):
         row = worker_row(batch.live, code, batch.now)

@@ -1,7 +1,7 @@
-"""Fits of many answers in a process of their own.
+"""Fits of many answers in a separate process.
 
-People who answer do not wait for it, its memory is gone when it ends, and where the machine has too little the fit
-fails and the server goes on. `python -m crowdwise.server.fitting` reads answers from its input and writes arrays.
+Requests do not wait for the fit, its memory is freed when it ends, and if memory is short, the fit fails but not the
+server. `python -m crowdwise.server.fitting` reads answers from its input and writes arrays.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import warnings
 from ..core.errors import CrowdwiseError, DataError
 from .config import Config
 from .live.baseline import Arrays, pack, text, unpack
-from .live.fits import Rows, fit_arrays
+from .live.fits import FitInput, fit_arrays
 
-# Answers from which a fit is worth a process: below, its start would take longer than the fit.
+# Number of answers from which a fit runs in its own process; for fewer, starting it takes longer than the fit.
 MANY = 20_000
-# Seconds after which a fit in a process of its own is ended.
+# Seconds after which a fit in a separate process is terminated.
 LONGEST = 1_800.0
 
 
 class Fitter:
-    """One fit at a time; one that takes longer than `longest` seconds is ended."""
+    """Runs one fit at a time and terminates those that take longer than `longest` seconds."""
 
     def __init__(self, longest: float = LONGEST) -> None:
         self.longest = longest
         self._process: subprocess.Popen[bytes] | None = None
 
-    def fit(self, rows: Rows, *, flags: bool = True) -> Arrays:
-        """What the method believes, from this process or another: the same."""
+    def fit(self, rows: FitInput, *, flags: bool = True) -> Arrays:
+        """The result of the method as arrays, computed in this process or in another one."""
         if max(len(rows.task), len(rows.answers or ())) < MANY or not sys.executable:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -43,37 +43,37 @@ class Fitter:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
-            raise DataError(f"the fit took longer than {self.longest:g} seconds and was ended") from None
+            raise DataError(f"the fit took longer than {self.longest:g} seconds and was terminated") from None
         if self._process.returncode:
             words = errors.decode(errors="replace").strip().splitlines()[-1:]
-            raise DataError(f"the fit ended with {self._process.returncode}: {' '.join(words) or 'no word'}"[:300])
+            raise DataError(f"the fit ended with {self._process.returncode}: {' '.join(words) or 'no message'}"[:300])
         return unpack(out)
 
     def stop(self) -> None:
-        """Give up a fit that runs."""
+        """Terminate a running fit."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
 
 
-def packed(rows: Rows, *, flags: bool) -> bytes:
-    """Answers as bytes."""
+def packed(rows: FitInput, *, flags: bool) -> bytes:
+    """The input of a fit as bytes."""
     plain = {"config": rows.config.to_dict(), "n_tasks": rows.n_tasks, "gold": list(rows.gold.items()),
              "answers": rows.answers, "names": rows.names, "checked": rows.checked, "flags": flags}  # fmt: skip
     return pack({"task": rows.task, "worker": rows.worker, "label": rows.label, "json": text(plain)})
 
 
-def unpacked(data: bytes) -> tuple[Rows, bool]:
-    """And back; whether flags are asked for."""
+def unpacked(data: bytes) -> tuple[FitInput, bool]:
+    """The inverse of `packed`; and whether flags are computed."""
     arrays = unpack(data)
     plain = json.loads(arrays.pop("json").tobytes())
     flags: bool = plain.pop("flags")
     plain |= {"config": Config.of(plain["config"]), "gold": dict(plain["gold"]), "names": tuple(plain["names"])}
     plain["checked"] = tuple(plain["checked"])
-    return Rows(**(plain | arrays)), flags
+    return FitInput(**(plain | arrays)), flags
 
 
 def main() -> int:
-    """One fit, after everybody else's work."""
+    """Run one fit at low priority."""
     if hasattr(os, "nice"):
         os.nice(10)
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Tasks and gold from files: tables, or folders of images, which the server then shows."""
+"""Tasks and gold from files: tables, or folders of images, which the server then serves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .problems import Problem
 from .serialization import name_of
 
 IDS = ("id", "task", "task_id")
-# Columns that hold known answers; files of tasks to check (--check) name them by the kind.
+# Columns that may hold known answers; files of checked tasks name them by the kind of answers.
 GOLD = ("label", "answer", "gold", "value", "labels", "winner", "spans", "ranking")
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp")
 LISTS = ("items",)
@@ -22,7 +22,7 @@ PICTURES = ("image", "left_image", "right_image")
 
 
 def read_tasks(path: Path, media: Path) -> list[dict[str, Any]]:
-    """Tasks of a table (a column id or task, the others are what is shown; gold) or of a folder of images."""
+    """Tasks of a table (a column id or task, optionally gold; the others are the payload) or of a folder of images."""
     if path.is_dir():
         return _images(path, media)
     table = open_table(path)
@@ -50,7 +50,7 @@ def read_gold(path: Path) -> dict[str, Any]:
 
 
 def gold_of(value: Any) -> Any:
-    """A cell of gold: JSON where it is a list, else as it stands; empty is none."""
+    """A cell of gold: a list is parsed as JSON, an empty cell is None."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and value.lstrip().startswith("["):
@@ -71,26 +71,26 @@ def _images(folder: Path, media: Path) -> list[dict[str, Any]]:
     images = sorted(image for image in folder.iterdir() if image.suffix.lower() in IMAGES)
     if not images:
         raise DataError(f"{folder} holds no images ({', '.join(IMAGES)})")
-    return [{"id": image.stem, "payload": {"image": _take(image, media)}, "gold": None} for image in images]
+    return [{"id": image.stem, "payload": {"image": _copy_to_media(image, media)}, "gold": None} for image in images]
 
 
-def _local_image(given: str, beside: Path, media: Path) -> str:
-    """An address stays as it is; a file beside the table is taken along."""
+def _local_image(given: str, folder: Path, media: Path) -> str:
+    """An address is kept; a file in the folder of the table is copied to the media folder."""
     if given.startswith(("https://", "/media/")):
         return given
     if given.startswith("http://"):
         raise DataError(
-            f"image {given[:80]!r}: pages show pictures from https addresses only; download it beside the table"
+            f"image {given[:80]!r}: pages show https addresses only; download it to the folder of the table"
         )
-    path = (beside / given).resolve()
-    if not path.is_relative_to(beside.resolve()) or not path.is_file():
-        raise DataError(f"image {given[:80]!r} is neither an https address nor a file beside the table")
+    path = (folder / given).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise DataError(f"image {given[:80]!r} is neither an https address nor a file in the folder of the table")
     if path.suffix.lower() not in IMAGES:
         raise DataError(f"image {given[:80]!r} is none of {', '.join(IMAGES)}")
-    return _take(path, media)
+    return _copy_to_media(path, media)
 
 
-def _take(path: Path, media: Path) -> str:
+def _copy_to_media(path: Path, media: Path) -> str:
     try:
         name_of(path.name, "the name of an image")
     except Problem as problem:

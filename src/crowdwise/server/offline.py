@@ -1,4 +1,4 @@
-"""What the command line does with a project that may be served at the same time: the log keeps both in step."""
+"""Functions of the command line on a project, which may be served at the same time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 from ..core.errors import DataError, unwritable
 from . import auth
-from .batch import Batch
+from .batch import WriteBatch
 from .commands import manage
 from .config import Config
 from .export import FORMATS, TABLES, table_of, written
 from .intake import read_gold, read_tasks
-from .live.baseline import side
+from .live.baseline import summary_of
 from .live.checks import CHOSEN, RANDOM
 from .problems import Problem
 from .project import Project, create, load_tasks
@@ -34,10 +34,10 @@ def import_tasks(project: Project, path: Path) -> dict[str, int]:
 
 
 def import_gold(project: Project, path: Path, *, random: bool = False) -> int:
-    """Known answers of tasks that are there; how many. `random`: they were drawn at random among the labelled ones."""
+    """Import known answers of existing tasks and return their number. `random`: the tasks were drawn at random."""
     gold = {name: answer for name, answer in read_gold(path).items() if answer is not None}
 
-    def command(batch: Batch) -> int:
+    def command(batch: WriteBatch) -> int:
         for name, answer in gold.items():
             batch.task(name)
             if not batch.live.kind.looks:
@@ -49,8 +49,8 @@ def import_gold(project: Project, path: Path, *, random: bool = False) -> int:
     return int(project.queue.do(command, timeout=600))
 
 
-def _number(batch: Batch, answer: Any) -> Any:
-    """Cells of a table are texts; where numbers are answered, they are numbers."""
+def _number(batch: WriteBatch, answer: Any) -> Any:
+    """Convert the cell of a table to a number in a project of numbers, and to text in one of classes."""
     if batch.live.config.kind != "numbers" or not isinstance(answer, str):
         return str(answer) if batch.live.config.sure else answer
     try:
@@ -66,7 +66,7 @@ def export(project: Project, to: Path, format: str, *, force: bool = False) -> l
     paths = [to / f"{what}.{format}" for what in TABLES]
     for path in paths:
         if path.exists() and not force:
-            raise DataError(f"{path} exists already; name another folder, or say --force")
+            raise DataError(f"{path} exists already; choose another folder or use --force")
     frames = {}
     for what in TABLES:
         with contextlib.suppress(Problem):  # before the first answer there are no votes
@@ -81,13 +81,13 @@ def export(project: Project, to: Path, format: str, *, force: bool = False) -> l
 
 
 def sentence(project: Project) -> str:
-    """How far the labels can be trusted, by the last fit of all answers; empty before there is one."""
-    level = side(project.queue.live.baseline).get("trust") or {}
+    """The statement on label quality of the last fit; empty before the first fit."""
+    level = summary_of(project.queue.live.baseline).get("trust") or {}
     return str(level.get("sentence", ""))
 
 
-def token_for(batch: Batch, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
-    """A token for a worker, who is made where they are new, or for nobody in particular."""
+def token_for(batch: WriteBatch, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
+    """Create a token for a worker, who is added if new, or without a worker."""
     code = None
     if worker is not None:
         code = batch.live.crowd.worker_code.get(worker)

@@ -1,4 +1,4 @@
-"""The two sides of a pair: a text, a picture, or both; and what the item is called."""
+"""The two sides of a pair: a text, a picture, or both; and the name of the item."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SIDES = ("left", "right")
 
 
 def has_side(payload: Mapping[str, Any], side: str) -> bool:
-    """Whether there is something to look at."""
+    """Whether the side has a text or a picture."""
     return any(isinstance(payload.get(f), str) and bool(payload[f].strip()) for f in (side, f"{side}_image"))
 
 
 def item_of(payload: Mapping[str, Any], side: str) -> str:
-    """The item's name: the one it is given (left_id), else its text, else its picture's address or file."""
+    """The name of the item: its id (left_id), else its text, else the address or file of its picture."""
     for field in (f"{side}_id", side):
         value = payload.get(field)
         if value is not None and str(value).strip():
@@ -28,11 +28,11 @@ def item_of(payload: Mapping[str, Any], side: str) -> str:
 
 
 def alt_of(payload: Mapping[str, Any], side: str) -> str:
-    """What a picture is called for those who do not see it: `left_alt`, else the item's name, of addresses the end."""
+    """The alternative text of a picture: `left_alt`, else the name of the item, of addresses the last part."""
     given = payload.get(f"{side}_alt")
     if isinstance(given, str) and given.strip():
         return given
     if isinstance(payload.get(side), str) and payload[side].strip():
-        return ""  # the text stands beside it
+        return ""  # the text is shown beside it
     name = item_of(payload, side)
     return unquote(name.rstrip("/").rpartition("/")[2]) if name.startswith("https://") else name

@@ -1,4 +1,4 @@
-"""What the server refuses, in one shape (RFC 9457): what is wrong, where, what to do."""
+"""Errors of the server as problem details (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TITLES = {
 
 
 class Problem(Exception):
-    """A refusal; `more` holds further members of the answer (errors, retry_after)."""
+    """An error; `more` holds further members of the response (errors, retry_after)."""
 
     def __init__(self, status: int, detail: str, **more: Any) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""Project: a folder, its database, the desk and what runs beside it; what `crowdwise serve` opens."""
+"""Project: a folder with its database, write queue and refitter, as opened by `crowdwise serve`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from ..core.errors import DataError
 from .auth import Authenticator, issue
-from .batch import Batch
+from .batch import WriteBatch
 from .commands import manage
 from .config import Config
 from .live.answer_log import answers_at
@@ -29,15 +29,15 @@ from .serialization import dumps, name_of
 from .store import tables as t
 from .store.engine import Database, reason
 from .store.folder import SNAPSHOTS, Folder
-from .store.log import Event, digest, events
+from .store.log import LogEvent, digest, events
 from .write_queue import WriteQueue
 
 LOG = logging.getLogger("crowdwise.server")
 
 
 class Project:
-    """`serve` says that this process answers people: it takes the folder's lock and fits in the background. `database`:
-    this project's, opened before; what it knows of its statements need not be learned again."""
+    """An open project. With `serve`, this process holds the folder's lock and refits in the background; `database` is
+    an open database of the project, whose compiled statements are reused."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Project:
             self.folder.unlock()
             raise
         self.authenticator = Authenticator(self.database.reader, self.name)
-        self.queue.after.append(self._heard)
+        self.queue.after.append(self._after_batch)
         self.refitter = Refitter(self) if serve else None
 
     def _load(self) -> Live:
@@ -75,19 +75,19 @@ class Project:
                 raise DataError(f"{self.folder.path}: the database has no project {self.name!r}")
             self.uid = first.uid
             live = self._replayed(connection)
-            batch = Batch(live, self.name, connection, self.clock())
+            batch = WriteBatch(live, self.name, connection, self.clock())
             mine = (t.lease.c.project == self.name, t.lease.c.expires_at > batch.now)
             for row in connection.execute(sa.select(t.lease).where(*mine).order_by(t.lease.c.id)):
-                batch.hold_again(row)
+                batch.restore_lease(row)
             most = sa.select(sa.func.max(t.lease.c.id)).where(t.lease.c.project == self.name)
             live.leases.last = connection.execute(most).scalar() or 0
             return live
 
     def _replayed(self, connection: sa.Connection) -> Live:
-        """The last snapshot and the rest of the log; the whole log where that does not work."""
+        """The state by the last snapshot and the rest of the log, or by the whole log if the snapshot is unusable."""
         read = connection.execute
-        how: dict[str, Any] = {
-            "kept": lambda event: load_baseline(read, self.name, event.id),
+        sources: dict[str, Any] = {
+            "stored": lambda event: load_baseline(read, self.name, event.id),
             "answers": lambda event: answers_at(read, self.name, event),
         }
         folder, warning = self.folder.path / SNAPSHOTS, ""
@@ -95,51 +95,51 @@ class Project:
             live = load(folder, self.uid, lambda number: digest(connection, self.name, number))
             if live is not None:
                 self.snapshot_at = live.last
-                return replay(events(connection, self.name, live.last), live.config, live=live, **how)
+                return replay(events(connection, self.name, live.last), live.config, live=live, **sources)
         except Unusable as reason:
             warning = f"the snapshot is not used: {reason}; the log is replayed"
         except sa.exc.SQLAlchemyError:
             raise
-        except Exception as error:  # such as a fit that began before the snapshot and is not kept any more
-            warning = f"the snapshot does not go with the log ({in_one_line(error)}); all of the log is replayed"
+        except Exception as error:  # such as a fit that began before the snapshot and was deleted
+            warning = f"the snapshot does not match the log ({in_one_line(error)}); all of the log is replayed"
         self.snapshot_at = 0
         try:
             create = next(events(connection, self.name, until=1), None)
             if create is None:
                 raise ValueError("event 1 is missing")
-            live = replay(events(connection, self.name), Config.of(create.payload), **how)
+            live = replay(events(connection, self.name), Config.of(create.payload), **sources)
         except (sa.exc.SQLAlchemyError, MemoryError):
             raise
         except Exception as error:
             raise DataError(
                 f"{self.folder.path}: the log cannot be replayed ({in_one_line(error)}); restore a backup"
             ) from error
-        if warning:  # only now: of a log that is broken itself, the error above says all in one line
+        if warning:  # only here, because for a damaged log the error above is enough
             LOG.warning(warning)
             discard(folder)
         return live
 
     def snapshot(self) -> None:
-        """Keep the live state, so that the next start is short."""
+        """Write a snapshot of the live state, so that the next start is fast."""
         arrays, last = self.queue.do(lambda batch: (take(batch.live), batch.live.last), write=False)
         with self.database.reader.connect() as connection:
             log = digest(connection, self.name, last)
         if log is None:
-            return  # the log has lost what the state has; the next start reads the log
+            return  # the log lacks events of the state; the next start replays the log
         save(arrays, Mark(self.uid, last, log), self.folder.path / SNAPSHOTS)
         self.snapshot_at = last
 
-    def _heard(self, batch: Batch) -> None:
-        """After each batch: tokens that changed are looked up again."""
+    def _after_batch(self, batch: WriteBatch) -> None:
+        """Clear the cache of tokens if they have changed."""
         if any(event.kind == "auth" for event in batch.new):
             self.authenticator.forget()
 
     def close(self) -> None:
-        """Finish and let go."""
+        """Close the queue and the database, and release the lock."""
         if self.refitter is not None:
             self.refitter.close()
             if self.queue.sound and self.queue.live.last > self.snapshot_at:
-                # A shortcut that cannot be kept is none.
+                # A snapshot is optional.
                 with contextlib.suppress(OSError, Problem, sa.exc.SQLAlchemyError):
                     self.snapshot()
         self.queue.close()
@@ -154,7 +154,7 @@ class Project:
 
 
 def create(path: str | Path, config: Config, *, name: str = "main", database: str | None = None) -> str:
-    """A new project in a new folder; the admin's token, which is shown once."""
+    """Create a project in a new folder; return the admin's token, which is not stored."""
     try:
         name_of(name, "the name of the project")
     except Problem as problem:
@@ -171,7 +171,7 @@ def create(path: str | Path, config: Config, *, name: str = "main", database: st
             raise DataError(f"the database has a project {name!r} already; choose another --name")
         row = {"id": name, "uid": secrets.token_hex(16), "config": dumps(config.to_dict()), "created_at": now}
         connection.execute(sa.insert(t.project), row)
-        first = Event(1, "create", now, payload=config.to_dict())
+        first = LogEvent(1, "create", now, payload=config.to_dict())
         connection.execute(sa.insert(t.event), first.row(name))
     base.close()
     with Project(path) as project:
@@ -180,7 +180,7 @@ def create(path: str | Path, config: Config, *, name: str = "main", database: st
 
 
 def load_tasks(project: Project, tasks: list[dict[str, Any]], by: str | None = None) -> dict[str, int]:
-    """Add tasks in parts that leave the desk free for others; what was added and what was there."""
+    """Add tasks in parts, so that other commands are not blocked; return the numbers of added and existing tasks."""
     total = {"added": 0, "there": 0}
     for at in range(0, len(tasks), 1_000):
         added = project.queue.do(partial(manage.add_tasks, given=tasks[at : at + 1_000], by=by))
@@ -189,5 +189,5 @@ def load_tasks(project: Project, tasks: list[dict[str, Any]], by: str | None = N
 
 
 def in_one_line(error: Exception) -> str:
-    """What went wrong, for a message of one line."""
+    """An error as one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

@@ -1,4 +1,4 @@
-"""Settler: fits in the background. It asks the desk when one is due, fits in its thread, hands the result in."""
+"""Refitter: fits all answers in the background when due, and enters the result into the log."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from ..core.errors import CrowdwiseError
-from .batch import Batch
+from .batch import WriteBatch
 from .fitting import Fitter
 from .live.baseline import KEPT, Arrays, pack, with_flags_of
-from .live.fits import Rows, rows_of
+from .live.fits import FitInput, rows_of
 from .problems import Problem
 from .process import give_back
 from .store import tables as t
@@ -20,19 +20,19 @@ from .store import tables as t
 if TYPE_CHECKING:
     from .project import Project
 
-# Seconds between two looks whether a fit is due.
+# Seconds between two checks whether a fit is due.
 EVERY = 0.5
-# A fit rests so many times as long as it took: people who answer now come first. Flags, which change slowly and take
-# most of the time, rest longer; fits in between take over those that were found last.
+# After a fit, no other one starts for this multiple of its duration, so that requests have priority. Flags, which
+# change slowly and take most of the time, pause longer; fits in between keep the last flags.
 REST, REST_OF_FLAGS = 9.0, 30.0
-# A fit that took longer than this many seconds rests as if it had taken so long.
+# Upper limit in seconds of the duration that is used for the pause.
 LONGEST_REST = 300.0
-# Events after which the state is kept again: the most that a start has to replay.
+# Events between two snapshots: the most that a start has to replay.
 SNAPSHOT = 50_000
 
 
 class Refitter:
-    """One thread; answers never wait for it. Without `start` fits come when `once` is called."""
+    """A thread of its own, for which no answer waits. With `start=False`, fits run only when `once` is called."""
 
     def __init__(self, project: Project, *, start: bool = True) -> None:
         self.project = project
@@ -40,12 +40,12 @@ class Refitter:
         self._rests = (REST, REST_OF_FLAGS) if start else (0.0, 0.0)
         self._rested = self._flags_rested = self._plain = 0.0
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="settler", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="refitter", daemon=True)
         if start:
             self._thread.start()
 
     def close(self) -> None:
-        """Stop; a fit that runs is given up."""
+        """Stop, and terminate a running fit."""
         self._over.set()
         self._fitter.stop()
         if self._thread.is_alive():
@@ -57,19 +57,19 @@ class Refitter:
                 fitted = self.once()
                 if fitted or self.project.queue.live.last - self.project.snapshot_at >= SNAPSHOT:
                     self.project.snapshot()
-            except Problem:  # the desk cannot store at present; later
+            except Problem:  # the database cannot store at present
                 continue
             except Exception as error:
                 self.failed = " ".join(str(error).split())[:300]
 
     def once(self, *, now: bool = False) -> bool:
-        """Fit if it is due (`now`: anyway); whether a fit was taken over."""
-        desk = self.project.queue
+        """Fit if it is due (with `now`, in any case); return whether the fit was entered."""
+        queue = self.project.queue
         if not now and time.monotonic() < self._rested:
             return False
-        if not (now or desk.do(lambda batch: batch.live.refit_due(batch.now), write=False)):
+        if not (now or queue.do(lambda batch: batch.live.refit_due(batch.now), write=False)):
             return False
-        began = desk.do(_begin)
+        began = queue.do(_begin)
         if began is None:
             return False
         event, rows = began
@@ -84,14 +84,14 @@ class Refitter:
             give_back()
             self._rest(min(time.monotonic() - begun, LONGEST_REST), flags)
         if not flags:
-            arrays = with_flags_of(desk.live.baseline, arrays)
-        taken = bool(desk.do(lambda batch: _take_over(batch, event, arrays)))
+            arrays = with_flags_of(queue.live.baseline, arrays)
+        taken = bool(queue.do(lambda batch: _take_over(batch, event, arrays)))
         self.fits += taken
         self.failed = "" if taken else self.failed
         return taken
 
     def _rest(self, took: float, flags: bool) -> None:
-        """No fit for a while, and no flags for a longer one. What flags took holds up no fit without them."""
+        """Set the pauses. The time spent on flags does not delay fits without them."""
         now = time.monotonic()
         if flags:
             self._flags_rested = now + self._rests[1] * took
@@ -100,15 +100,15 @@ class Refitter:
         self._rested = now + self._rests[0] * (min(self._plain, took) if flags and self._plain else took)
 
 
-def _begin(batch: Batch) -> tuple[int, Rows] | None:
+def _begin(batch: WriteBatch) -> tuple[int, FitInput] | None:
     if not batch.live.n_answers:
         return None
     event, _ = batch.enter("refit")
     return event.id, rows_of(batch.live, batch.answers)
 
 
-def _take_over(batch: Batch, of: int, arrays: Arrays) -> bool:
-    """Enter the fit, unless a later one has begun meanwhile."""
+def _take_over(batch: WriteBatch, of: int, arrays: Arrays) -> bool:
+    """Enter the fit, unless a later one has begun."""
     live = batch.live
     if live.refit != of or live.based >= of:
         return False

@@ -1,4 +1,4 @@
-"""Run a project's server until it is told to stop."""
+"""Run the server of a project until it is interrupted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .api.app import make_app
 from .api.connection import Connection, Limits
 from .project import Project
 
-# Bytes of responses that the system keeps for a connection; Linux doubles it.
+# Send buffer of a connection in bytes; Linux doubles it.
 SEND_BUFFER = 256 * 1024
 
 
@@ -38,8 +38,8 @@ def run(
 
     `on_start` is called with the address; `public_url` is the address used in links.
     """
-    # The server hands the signal on when it is done; the project is still to be closed then.
-    signal.signal(signal.SIGTERM, _ended)
+    # uvicorn raises the signal again at its end, when the project must still be closed.
+    signal.signal(signal.SIGTERM, _exit)
     process.prepare()
     with Project(path, serve=True) as project:
         process.opened()
@@ -64,7 +64,7 @@ def run(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _ended(*_: Any) -> None:
+def _exit(*_: Any) -> None:
     raise SystemExit(0)
 
 
@@ -72,8 +72,8 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Connections inherit it. The system would let it grow to megabytes, which the server fills with responses for each
-    # client that does not read them.
+    # Inherited by connections. Otherwise the buffer grows to megabytes for each client that does not read its
+    # responses.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
     listener.bind((host, port))
     listener.listen(2048)

@@ -1,4 +1,4 @@
-"""Names and texts that come from strangers: bounded, and without control characters."""
+"""Validation of names, texts and JSON values from clients, and canonical JSON."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .problems import Problem
 NAME, LINE, TEXT, KEY = 200, 1_000, 60_000, 200
 # The largest number, and the most items of a list or an object, in an answer.
 LARGEST, ITEMS = 1e300, 10_000
-# Control characters, and lone halves of surrogate pairs, which no database takes.
+# Control characters, and lone surrogates, which databases refuse.
 _BAD = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\ud800-\udfff]")
-# Categories of characters that are not seen: those of format, such as zero-width spaces and marks of direction, and
-# separators of lines and paragraphs. With them a name may look like another one.
-_UNSEEN = ("Cf", "Zl", "Zp")
-# Joiners are of format, too, but names of Persian, Hindi and other languages are written with them.
+# Unicode categories of invisible characters: format (zero-width spaces, direction marks), line and paragraph
+# separators. With them a name may look like another one.
+_INVISIBLE = ("Cf", "Zl", "Zp")
+# Joiners are format characters that names in Persian, Hindi and other languages need.
 _JOINERS = "\u200c\u200d"
-# Others that are not seen: the grapheme joiner, Hangul fillers, vowels of Khmer and selectors of Mongolian without a
-# shape, an empty pattern of Braille.
+# Other invisible characters: the grapheme joiner, Hangul fillers, Khmer vowels and Mongolian selectors without a
+# glyph, the empty Braille pattern.
 _BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
 _ORDERED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
 _BAD_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\ud800-\udfff]")
 
 
 def name_of(text: Any, what: str, longest: int = NAME) -> str:
-    """A name of one line: an id, a class, a key."""
+    """Check a name of one line: an id, a class, a key."""
     if not isinstance(text, str):
         raise Problem(422, f"{what} must be text, got {_short(text)}")
     if not text.strip():
@@ -40,19 +40,19 @@ def name_of(text: Any, what: str, longest: int = NAME) -> str:
 
 
 def worker_name_of(text: Any) -> str:
-    """The name of a worker, which stands in addresses, tables and beside other people's names."""
+    """Check the name of a worker, which appears in URLs and tables."""
     name = name_of(text, "the name of a worker")
     if name.strip() in (".", ".."):
         raise Problem(422, f"{name.strip()!r} cannot be the name of a worker; choose another")
     for character in name:
-        if character in _BLANK or (unicodedata.category(character) in _UNSEEN and character not in _JOINERS):
+        if character in _BLANK or (unicodedata.category(character) in _INVISIBLE and character not in _JOINERS):
             code = f"U+{ord(character):04X}"
             raise Problem(422, f"the name of a worker has an invisible character in it ({code}); type it without it")
     return name
 
 
 def text_of(text: Any, what: str, longest: int = TEXT) -> str:
-    """A text that may have several lines."""
+    """Check a text that may have several lines."""
     if not isinstance(text, str):
         raise Problem(422, f"{what} must be text, got {_short(text)}")
     if len(text) > longest:
@@ -63,7 +63,7 @@ def text_of(text: Any, what: str, longest: int = TEXT) -> str:
 
 
 def payload_of(payload: Any, what: str, depth: int = 3) -> Any:
-    """What a task shows: texts, numbers, lists and fields of them, all bounded."""
+    """Check the payload of a task: texts, numbers, and bounded lists and objects of them."""
     if isinstance(payload, str):
         return text_of(payload, what)
     if payload is None or isinstance(payload, bool) or (isinstance(payload, int | float) and abs(payload) < LARGEST):
@@ -76,7 +76,7 @@ def payload_of(payload: Any, what: str, depth: int = 3) -> Any:
 
 
 def value_of(value: Any, what: str, depth: int = 4) -> Any:
-    """An answer as it came: texts, numbers, and lists and fields of them; what it means is checked by its kind."""
+    """Check the JSON of an answer: texts, numbers, and bounded lists and objects; its kind checks the meaning."""
     if isinstance(value, str):
         return text_of(value, what)
     if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < LARGEST):
@@ -89,12 +89,12 @@ def value_of(value: Any, what: str, depth: int = 4) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON, keys in order: equal values are equal texts."""
+    """Compact JSON with sorted keys, so that equal values have equal texts."""
     return _ORDERED.encode(value)
 
 
 def _short(value: Any) -> str:
-    """A value in a few words. Lists and objects are not printed: they may be nested deeper than `str` can follow."""
+    """A short description of a value. Lists and objects are not printed, because deep nesting would fail."""
     if isinstance(value, list | dict):
         return f"a {'list' if isinstance(value, list) else 'JSON object'} of {len(value)}"
     return f"{type(value).__name__} {str(value)[:40]!r}"

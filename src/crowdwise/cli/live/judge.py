@@ -16,7 +16,7 @@ from .inputs import read_text, split_names
 
 if TYPE_CHECKING:
     from ...client.judging.judge import Judge
-    from ...client.judging.live import Tally
+    from ...client.judging.live import JudgingCounts
     from ...client.judging.prompt import Brief
 
 Target = Annotated[
@@ -128,7 +128,7 @@ def _live(
     force: bool,
     wait: float,
     limits: Any,
-) -> Tally:
+) -> JudgingCounts:
     from contextlib import nullcontext
 
     from ...client.judging.forms import form_of
@@ -159,7 +159,7 @@ def _file(
     output: Path | None,
     force: bool,
     limits: Any,
-) -> Tally:
+) -> JudgingCounts:
     from ...client.judging.files import judge_file, tasks_of
     from ...client.judging.forms import form_of
     from ...client.judging.log import Log
@@ -183,7 +183,7 @@ def _file(
         return judge_file(tasks, judge, log, progress=lambda t: show(n_done + t.asked, len(tasks), "work"), **limits)
 
 
-def _print_summary(tally: Tally, model: str, as_json: bool) -> None:
+def _print_summary(tally: JudgingCounts, model: str, as_json: bool) -> None:
     if as_json:
         counts = {"model": model, "verdicts": tally.verdicts, "nulls": tally.nulls, "refused": tally.refused}
         print_json({**counts, "cost": tally.cost, "reasons": tally.reasons, "why": tally.why})

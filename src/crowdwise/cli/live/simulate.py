@@ -150,7 +150,7 @@ def _running(
                 progress=lambda k: bool(show(k, answers or k, "work")),
             )  # fmt: skip
         labels = {row["id"]: row["live"]["label"] for row in lead.tasks() if row["answers"] and row["live"]}
-        right = simulated.right(labels)
+        right = simulated.accuracy(labels)
     if json:
         print_json({"answers": n, "why": why, "right": right})
     else:

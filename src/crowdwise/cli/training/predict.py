@@ -75,16 +75,16 @@ def predict(
     if output is not None and output.exists() and not force:
         raise DataError(f"{output} exists already; choose another name or use --force")
     trainer = trainer_of(folder)
-    estimator = trainer.load(folder)
+    estimator = trainer.estimator_class().load(folder)
     estimator.set_params(device=device)
-    inputs = trainer.module.read_features(features)
+    inputs = trainer.read_features(features)
     annotations = None
     if votes is not None:
         annotations = read_votes(votes, read_options).annotations
         print_ledger(annotations.ledger)
     unknown: Literal["average", "error"] = "average" if unknown_workers is UnknownWorkers.average else "error"
     with error_context(features, votes):
-        frame = trainer.module.predict_table(estimator, inputs, annotations, unknown)
+        frame = trainer.predict_table(estimator, inputs, annotations, unknown)
     text = to_csv(frame, output)
     if output is None:
         sys.stdout.write(text)

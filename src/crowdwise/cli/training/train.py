@@ -141,7 +141,7 @@ def train(
     refuse_to_overwrite(output, FILES + OWN, force)
     if not resume:
         shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
-    inputs = trainer.module.read_features(features)
+    inputs = trainer.read_features(features)
     if annotations is None:
         annotations = read_votes(votes, read_options).annotations
     refuse_other_kind(method, annotations, votes)
@@ -149,7 +149,7 @@ def train(
         "params": params, "epochs": epochs, "batch_size": batch_size, "lr": lr, "validation": validation,
         "patience": patience, "device": device, "folder": output / CHECKPOINTS, "resume": resume, "seed": seed,
     }  # fmt: skip
-    estimator = trainer.build(
+    estimator = trainer.estimator_class()(
         net, method, **options, **options_for_kind(method, {"balance": balance, "clusters": clusters})
     )
     print_ledger(annotations.ledger)
@@ -159,9 +159,9 @@ def train(
     trainer.save(estimator, output, annotations)
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
     if json:
-        print_json(trainer.module.summary(estimator, annotations, output))
+        print_json(trainer.summary(estimator, annotations, output))
     else:
-        trainer.module.print_summary(estimator, annotations, output)
+        trainer.print_summary(estimator, annotations, output)
 
 
 def votes_kind(method: str) -> str:

@@ -1,7 +1,7 @@
-"""judging: LLM judges as workers, through any endpoint that speaks the chat-completions protocol.
+"""LLM judges as workers, through any endpoint with the chat-completions protocol.
 
-A judge gets the question, the guidelines and the task, and must answer in a form that leaves nothing to guess. What it
-says otherwise is no verdict: the reason is kept, the task is given back.
+A judge gets the question, the guidelines and the task, and must answer in a strict form. Any other output is no
+verdict: the reason is recorded and the task is skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One endpoint that speaks the chat-completions protocol: ask, try again, count tokens, money and time."""
+"""An endpoint with the chat-completions protocol: requests with retries; tokens, cost and time."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a million tokens, read and written."""
+    """Prices of a million input and output tokens."""
 
     read: float = 0.0
     written: float = 0.0
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
+        """The cost of so many tokens."""
         return (tokens_in * self.read + tokens_out * self.written) / 1e6
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: the text (None where there is none), why not, and what it took."""
+    """A response: the text, or None and the reason `why`; tokens, time and attempts."""
 
     text: str | None
     why: str = ""
@@ -52,7 +52,7 @@ class Pace:
         self.free, self.lock = clock(), threading.Lock()
 
     def wait(self) -> None:
-        """Until it is this caller's turn."""
+        """Wait until the next request is allowed."""
         with self.lock:
             now = self.clock()
             turn = max(self.free, now)
@@ -63,7 +63,7 @@ class Pace:
 
 @dataclass
 class Endpoint:
-    """`url` ends before /chat/completions. Every request is safe to repeat: an answer that was lost is asked again."""
+    """An endpoint at `url`, without /chat/completions. Requests are idempotent, so lost responses are retried."""
 
     url: str
     key: str | None = field(default=None, repr=False)
@@ -80,17 +80,17 @@ class Endpoint:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Endpoint:
-        """CROWDWISE_JUDGE_URL or OPENAI_BASE_URL, and OPENAI_API_KEY where the endpoint wants one."""
+        """An endpoint at CROWDWISE_JUDGE_URL or OPENAI_BASE_URL, with OPENAI_API_KEY if set."""
         url = environment.get("CROWDWISE_JUDGE_URL") or environment.get("OPENAI_BASE_URL")
         if not url:
             raise ParameterError(
-                "where is the judge? Set CROWDWISE_JUDGE_URL (or OPENAI_BASE_URL) to an endpoint that speaks the "
+                "the endpoint of the judge is not set; set CROWDWISE_JUDGE_URL (or OPENAI_BASE_URL) to one with the "
                 "chat-completions protocol, like http://127.0.0.1:8080/v1"
             )
         return cls(url, environment.get("OPENAI_API_KEY"), **more)
 
     def ask(self, model: str, messages: Sequence[Mapping[str, Any]], **settings: Any) -> Reply:
-        """One question. Raises where the endpoint refuses or is not there; an odd answer is a Reply without text."""
+        """Send a request. Refusals and failed connections raise errors; an invalid response is a Reply without text."""
         body = {"model": model, "messages": list(messages), **settings}
         begun = time.monotonic()
 
@@ -103,24 +103,24 @@ class Endpoint:
         if answer.status_code >= 300:
             raise problem(answer.status_code, answer.content, answer.reason_phrase)
         try:
-            found = answer.json()
+            completion = answer.json()
         except ValueError:
             return Reply(None, "the endpoint's answer is no JSON", seconds=took, tries=tries)
-        return reply_of(found, took, tries)
+        return reply_of(completion, took, tries)
 
 
 def reply_of(body: Any, seconds: float, tries: int) -> Reply:
-    """A chat completion as a Reply; whatever is missing in it is a reason, not a crash."""
+    """A chat completion as a Reply; missing parts give a reason, not an error."""
     if not isinstance(body, dict):
         return Reply(None, "the endpoint's answer is no JSON object", seconds=seconds, tries=tries)
     usage = body.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     spent = [_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
-    text, why = _said(body.get("choices"))
+    text, why = _text_of(body.get("choices"))
     return Reply(text, why, spent[0], spent[1], seconds, tries, str(body.get("model") or ""))
 
 
-def _said(choices: Any) -> tuple[str | None, str]:
+def _text_of(choices: Any) -> tuple[str | None, str]:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(first, dict) or not isinstance(message, dict):

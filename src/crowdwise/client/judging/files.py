@@ -1,4 +1,4 @@
-"""Judging without a server: a file of tasks in, a log of verdicts out. What the log holds is not asked again."""
+"""Judging without a server: from a file of tasks to a log of verdicts. Tasks in the log are not judged again."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...io.sources import open_source
 from ...io.tables import open_table
 from ...kinds.rankings.answers import items_in
 from .judge import Judge
-from .live import Tally
+from .live import JudgingCounts
 from .log import Log
 
 IDS = ("task", "id", "item", "task_id", "item_id")
-# Columns that may hold the truth, or what others said: a judge must not see them.
+# Columns that may hold the truth or the answers of others, which a judge must not see.
 HIDDEN = ("label", "labels", "gold", "truth", "answer", "verdict", "worker", "judge")
 
 
@@ -74,29 +74,29 @@ def judge_file(
     *,
     limit: int | None = None,
     parallel: int = 1,
-    progress: Callable[[Tally], None] | None = None,
-) -> Tally:
-    """Judge what the log does not hold yet; `limit`: at most so many tasks now."""
+    progress: Callable[[JudgingCounts], None] | None = None,
+) -> JudgingCounts:
+    """Judge the tasks that are not in the log, at most `limit` of them."""
     left = [task_ for task_ in tasks if not log.has(task_[0], judge)]
     wanted = iter(left[:limit])
-    tally, hands = Tally(), set[Future[None]]()
+    counts, running = JudgingCounts(), set[Future[None]]()
 
     def one(task: str, payload: dict[str, Any]) -> None:
         verdicts = judge.verdicts(payload)
         log.write(task, judge, verdicts)
-        tally.count(judge.join(verdicts))
+        counts.count(judge.join(verdicts))
 
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
         while True:
-            while len(hands) < max(parallel, 1) and (following := next(wanted, None)) is not None:
-                hands.add(pool.submit(one, *following))
-            if not hands:
+            while len(running) < max(parallel, 1) and (following := next(wanted, None)) is not None:
+                running.add(pool.submit(one, *following))
+            if not running:
                 break
-            done, hands = wait(hands, return_when=FIRST_COMPLETED)
+            done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 future.result()
             if progress is not None:
-                progress(tally)
-    short = len(left) - tally.asked
-    tally.why = f"{short:,} tasks are left for another time" if short else "every task was judged"
-    return tally
+                progress(counts)
+    short = len(left) - counts.asked
+    counts.why = f"{short:,} tasks are left for another time" if short else "every task was judged"
+    return counts

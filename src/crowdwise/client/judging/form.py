@@ -1,7 +1,7 @@
-"""The form of an answer: what a judge is asked to write, and how strictly it is read. Nothing is guessed.
+"""The form of an answer: instructions for a judge, and strict parsing of its output.
 
-A verdict is JSON ({"verdict": ..., "confidence": ...}, alone or as the only thing in a code fence) or, where that can
-be told, the bare name of one class. Anything else has no answer but a reason.
+A verdict is JSON ({"verdict": ..., "confidence": ...}, alone or as the only content of a code fence) or, if that is
+unambiguous, the bare name of one class. Any other output gives a reason instead of an answer.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _AROUND = " \t\r\n\"'`*."
 
 
 class NoVerdict(ValueError):
-    """What was written holds no verdict; why."""
+    """The output has no verdict; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """`instruct` tells the judge what to write, `read` makes an answer of a value, or raises NoVerdict."""
+    """`instruct` are the instructions for the judge; `read` converts a value to an answer or raises NoVerdict."""
 
     kind: str
     instruct: str
     read: Callable[[Any], Any]
-    bare: bool = True  # whether the bare answer, without JSON, can be told
-    at: Callable[[Mapping[str, Any]], Form] | None = None  # the form for one task, where they differ
+    bare: bool = True  # whether an answer without JSON is accepted
+    at: Callable[[Mapping[str, Any]], Form] | None = None  # the form for a task, if it depends on the task
     show: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda payload: payload  # the task as it is shown
 
     def of(self, payload: Mapping[str, Any]) -> Form:
-        """The form of the answer to this task; NoVerdict where the task has nothing to answer."""
+        """The form of the answer to this task; NoVerdict if the task cannot be answered."""
         return self if self.at is None else self.at(payload)
 
     def parse(self, text: str) -> tuple[Any, float | None]:
@@ -74,7 +74,7 @@ class Form:
 
 
 def one_of(names: Sequence[str]) -> Callable[[Any], str]:
-    """A reader of exactly one of these names; case does not matter unless it must."""
+    """A reader of exactly one of these names, ignoring case if that is unambiguous."""
     exact = {name: name for name in names}
     folded: dict[str, list[str]] = {}
     for name in names:
@@ -96,7 +96,7 @@ def one_of(names: Sequence[str]) -> Callable[[Any], str]:
 
 
 def each_once(value: Any, one: Callable[[Any], T], what: str) -> list[T]:
-    """What a list names, read one by one; `what` says that one of them stands there twice."""
+    """Read the entries of a list; `what` is the reason for NoVerdict if one is repeated."""
     if not isinstance(value, list):
         raise NoVerdict("the verdict is no list")
     entries = [one(entry) for entry in value]
@@ -106,7 +106,7 @@ def each_once(value: Any, one: Callable[[Any], T], what: str) -> list[T]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a judge is to write them."""
+    """Names as JSON strings."""
     return ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
 
 

@@ -1,4 +1,4 @@
-"""The forms of the kinds of answers."""
+"""The forms of all kinds of answers."""
 
 from __future__ import annotations
 

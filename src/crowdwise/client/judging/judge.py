@@ -1,9 +1,9 @@
-"""Judge: one model behind an endpoint; a task goes in, a verdict or the reason why there is none comes out."""
+"""Judge: a model behind an endpoint that gives a verdict on a task, or the reason why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core.errors import ParameterError
@@ -13,16 +13,16 @@ from .form import NoVerdict
 from .pictures import Look, on_the_net
 from .prompt import Brief
 
-# What the other order of a pair is called by the judge who sees it swapped.
+# The answers for a swapped pair in the names of the original one.
 MIRROR = {"left": "right", "right": "left"}
-OF_THE_TASK = (400, 413, 422)  # refusals that lie in the task (too long, filtered), not in the key or the model
-SHOWN = 200  # characters of an answer that could not be read
+OF_THE_TASK = (400, 413, 422)  # refusals caused by the task (too long, filtered), not by the key or the model
+SHOWN = 200  # characters of unreadable output that are recorded
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`answer` is None where there is none; then `why` says so. `order`: ab as given, ba the other way round, "" where
-    both were asked and this is what came of them."""
+    """`answer` is None if there is none, for the reason `why`. `order`: ab as given, ba swapped, "" for the joint
+    verdict of both orders."""
 
     answer: Any
     why: str = ""
@@ -35,7 +35,7 @@ class Verdict:
     raw: str = ""
 
     def about(self) -> dict[str, Any]:
-        """What is recorded beside the answer; only what is known."""
+        """The metadata of the answer, without missing values."""
         rest = {"confidence": self.confidence, "cost": round(self.cost, 9) or None, "latency_ms": self.ms,
                 "tokens_in": self.tokens_in or None, "tokens_out": self.tokens_out or None,
                 "order": self.order or None}  # fmt: skip
@@ -44,7 +44,7 @@ class Verdict:
 
 @dataclass
 class Judge:
-    """`swap`: pairs are shown in both orders; `flip` says what two different verdicts make: `tie` or `null`."""
+    """`swap`: pairs are shown in both orders; `flip` is the joint verdict of two different ones: `tie` or `null`."""
 
     endpoint: Endpoint
     model: str
@@ -53,7 +53,7 @@ class Judge:
     settings: dict[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 512})
     swap: bool = False
     flip: str = "tie"
-    look: Look = on_the_net  # how a task's picture is had
+    look: Look = on_the_net  # how pictures of tasks are loaded
 
     def __post_init__(self) -> None:
         if self.flip not in ("tie", "null"):
@@ -64,9 +64,9 @@ class Judge:
             raise ParameterError("this question knows no tie; say what two different verdicts make: --flip null")
 
     def verdicts(self, payload: Mapping[str, Any]) -> list[Verdict]:
-        """One verdict, or with `swap` one for each order; labels name the thing, never its place."""
+        """One verdict, or with `swap` one for each order, in the names of the original order."""
         first = self._one(payload, self.orders[0])
-        return [first, _named(self._one(self.brief.swapped(payload), "ba"))] if self.swap else [first]
+        return [first, _unswapped(self._one(self.brief.swapped(payload), "ba"))] if self.swap else [first]
 
     @property
     def orders(self) -> tuple[str, ...]:
@@ -76,13 +76,13 @@ class Judge:
         return ("ab", "ba") if self.swap else ("ab",)
 
     def join(self, verdicts: list[Verdict]) -> Verdict:
-        """The one verdict that those of both orders make."""
-        return together(verdicts, self.flip)
+        """The joint verdict of both orders."""
+        return joint_verdict(verdicts, self.flip)
 
     def _one(self, payload: Mapping[str, Any], order: str) -> Verdict:
         try:
             form, messages = self.brief.form.of(payload), self.brief.messages(payload, self.look)
-        except NoVerdict as error:  # nothing that could be asked
+        except NoVerdict as error:  # the task cannot be answered
             return Verdict(None, str(error), order=order)
         try:
             reply = self.endpoint.ask(self.model, messages, **self.settings)
@@ -106,25 +106,15 @@ class Judge:
         )
 
 
-def _named(verdict: Verdict) -> Verdict:
-    """A verdict on a swapped pair in the names of the pair as given."""
+def _unswapped(verdict: Verdict) -> Verdict:
+    """A verdict on a swapped pair in the names of the original pair."""
     answer = MIRROR.get(verdict.answer, verdict.answer) if isinstance(verdict.answer, str) else verdict.answer
-    return Verdict(
-        answer,
-        verdict.why,
-        verdict.confidence,
-        verdict.order,
-        verdict.cost,
-        verdict.ms,
-        verdict.tokens_in,
-        verdict.tokens_out,
-        verdict.raw,
-    )
+    return replace(verdict, answer=answer)
 
 
-def together(verdicts: list[Verdict], flip: str) -> Verdict:
-    """What the verdicts of both orders make together: the one they share; else a tie or nothing. One that could not be
-    read makes the whole one that could not be read: half a swap would bring the bias back."""
+def joint_verdict(verdicts: list[Verdict], flip: str) -> Verdict:
+    """The joint verdict of both orders: the common one, else a tie or none. If one is unreadable, so is the joint one,
+    because a single order would be biased."""
     if len(verdicts) == 1:
         return verdicts[0]
     failed = next((verdict for verdict in verdicts if verdict.answer is None), None)

@@ -1,4 +1,4 @@
-"""A judge at work on a server's project: lease, ask, answer; what has no verdict is given back with the reason."""
+"""Judging the tasks of a project on a server; tasks without a verdict are skipped with the reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .log import Log
 
 
 @dataclass
-class Tally:
-    """What came of it."""
+class JudgingCounts:
+    """Counts of verdicts and of reasons for missing ones."""
 
     verdicts: int = 0
     nulls: int = 0
@@ -28,7 +28,7 @@ class Tally:
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def count(self, verdict: Verdict, refused: str = "") -> None:
-        """One task more."""
+        """Count a task."""
         with self.lock:
             self.cost += verdict.cost
             if refused:
@@ -42,7 +42,7 @@ class Tally:
 
     @property
     def asked(self) -> int:
-        """Tasks that were judged, with a verdict or without."""
+        """Number of judged tasks, with a verdict or without."""
         return self.verdicts + self.nulls + self.refused
 
 
@@ -54,38 +54,38 @@ def judge_project(
     parallel: int = 1,
     patience: float = 0.0,
     log: Log | None = None,
-    progress: Callable[[Tally], None] | None = None,
+    progress: Callable[[JudgingCounts], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Tally:
-    """Until nothing is left for this judge, `limit` tasks were asked, or the project stops.
+) -> JudgingCounts:
+    """Judge until no task is left, `limit` tasks were judged, or the project stops.
 
-    `patience`: for how many seconds to ask again when nothing is there at present.
+    `patience`: number of seconds to keep asking while there is no task.
     """
-    tally, begun, hands = Tally(), 0, dict[Future[None], str]()
+    counts, begun, running = JudgingCounts(), 0, dict[Future[None], str]()
     idle_since: float | None = None
     with ThreadPoolExecutor(max(parallel, 1)) as pool:
         while True:
-            room = max(parallel, 1) - len(hands)
+            room = max(parallel, 1) - len(running)
             room = room if limit is None else min(room, limit - begun)
-            batch = project.next(room + len(hands)) if room > 0 else Batch(())
-            fresh = [task for task in batch.tasks if task.id not in hands.values()][:room]
+            batch = project.next(room + len(running)) if room > 0 else Batch(())
+            fresh = [task for task in batch.tasks if task.id not in running.values()][:room]
             for task in fresh:
-                hands[pool.submit(_one, project, judge, task, tally, log)] = task.id
+                running[pool.submit(_one, project, judge, task, counts, log)] = task.id
             begun += len(fresh)
-            if hands:
+            if running:
                 idle_since = None
-                done, _ = wait(hands, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    del hands[future]
+                    del running[future]
                     future.result()
                 if progress is not None:
-                    progress(tally)
+                    progress(counts)
                 continue
-            tally.why = _end(batch, limit, begun)
+            counts.why = _end(batch, limit, begun)
             idle_since = time.monotonic() if idle_since is None else idle_since
             over = time.monotonic() - idle_since >= patience
             if over or (limit is not None and begun >= limit) or (batch.stopped is not None and batch.stopped.final):
-                return tally
+                return counts
             sleep(min(2.0, patience))
 
 
@@ -95,20 +95,20 @@ def _end(batch: Batch, limit: int | None, begun: int) -> str:
     return batch.stopped.reason if batch.stopped is not None else "no open task is left for this worker"
 
 
-def _one(project: Project, judge: Judge, task: Task, tally: Tally, log: Log | None) -> None:
-    """Judge one task and say so; a refusal of the server is kept, it may be about this task alone."""
+def _one(project: Project, judge: Judge, task: Task, counts: JudgingCounts, log: Log | None) -> None:
+    """Judge one task and send the answer; a refusal of the server, which may concern this task only, is recorded."""
     verdicts = judge.verdicts(task.payload)
-    both = judge.join(verdicts)
+    verdict = judge.join(verdicts)
     refused = ""
     try:
-        if both.answer is None:
-            project.skip(task, f"no verdict: {both.why}"[:200])
+        if verdict.answer is None:
+            project.skip(task, f"no verdict: {verdict.why}"[:200])
         else:
-            project.answer(task, both.answer, ms=both.ms, about=both.about() | {"model": judge.model})
+            project.answer(task, verdict.answer, ms=verdict.ms, about=verdict.about() | {"model": judge.model})
     except ServerProblem as error:
         if error.status in (401, 403):
             raise
         refused = str(error)
     if log is not None:
         log.write(task.id, judge, verdicts, refused)
-    tally.count(both, refused)
+    counts.count(verdict, refused)

@@ -1,4 +1,4 @@
-"""The log of a judge: a line a verdict, as `crowdwise judges` reads it. A log that was cut off is gone on with."""
+"""The log of a judge: one line per verdict, as `crowdwise judges` reads it. An interrupted log can be continued."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any
 from ...core.errors import DataError, unwritable
 from .judge import Judge, Verdict
 
-COLUMNS = ("verdict", "ranking", "spans")  # one of which every row has, if only to say that it holds nothing
+COLUMNS = ("verdict", "ranking", "spans")  # one of them is in every row, null without a verdict
 Occasion = tuple[str, str, str, str]  # item, judge, prompt, order
 
 
 class Log:
-    """Appends to a file; `done` holds what an earlier run has written."""
+    """Appends to a file; `done` holds the verdicts of earlier runs."""
 
     def __init__(self, path: str | Path, *, force: bool = False) -> None:
         self.path, self.lock = Path(path), threading.Lock()
         self.done: set[Occasion] = set()
         try:
             if self.path.exists() and not force:
-                self._go_on()
+                self._continue()
             self.file = self.path.open("w" if force else "a", encoding="utf-8")
         except OSError as error:
             raise unwritable(path, error) from None
 
-    def _go_on(self) -> None:
-        """Read what is there; a last line without its end was cut off by a crash and is taken away."""
+    def _continue(self) -> None:
+        """Read the existing lines; an incomplete last line of an interrupted run is removed."""
         data = self.path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
@@ -44,7 +44,7 @@ class Log:
         return all((item, judge.model, judge.brief.mark, order) in self.done for order in judge.orders)
 
     def write(self, item: str, judge: Judge, verdicts: list[Verdict], refused: str = "") -> None:
-        """The verdicts of a task, one line each; on the disk before it returns."""
+        """Write the verdicts of a task, one line each; they are on disk when it returns."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         text = ""
         with self.lock:
@@ -64,15 +64,15 @@ class Log:
 
 
 def row_of(item: str, judge: Judge, verdict: Verdict, now: str, refused: str = "") -> dict[str, Any]:
-    """A verdict as a line; one that could not be read has none, and its reason."""
-    name, answer = said_of(judge.brief.form.kind, verdict.answer)
+    """A verdict as a row; a missing one is null, with its reason."""
+    name, answer = column_of(judge.brief.form.kind, verdict.answer)
     row = {"item": item, "judge": judge.model, name: answer, **verdict.about(), "prompt": judge.brief.mark,
            "time": now, "reason": refused or verdict.why or None, "raw": verdict.raw or None}  # fmt: skip
     return {name: value for name, value in row.items() if value is not None or name in COLUMNS}
 
 
-def said_of(kind: str, answer: Any) -> tuple[str, Any]:
-    """An answer and its column, as the library reads them: sets as a|b, rankings and spans under their own names."""
+def column_of(kind: str, answer: Any) -> tuple[str, Any]:
+    """The column and the value of an answer as the library reads them: sets as a|b, rankings and spans as lists."""
     if kind == "rankings":
         return "ranking", answer
     if kind == "spans":
@@ -86,4 +86,4 @@ def _occasion(line: bytes, at: str) -> Occasion:
         row = json.loads(line)
         return str(row["item"]), str(row["judge"]), str(row.get("prompt", "")), str(row.get("order", ""))
     except (ValueError, KeyError, TypeError):
-        raise DataError(f"{at}: no verdict of a judge; name another file, or start over with --force") from None
+        raise DataError(f"{at}: not a verdict of a judge; choose another file, or start over with --force") from None

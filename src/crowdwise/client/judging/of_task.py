@@ -1,4 +1,4 @@
-"""Forms that depend on the task: an order of its items, marks in its text."""
+"""Forms that depend on the task: rankings of its items, spans in its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPANS = (
 
 
 def ranking(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001
-    """Items by their numbers in the prompt: long texts come back changed, numbers do not."""
+    """Items are named by numbers, because models may change long texts."""
 
     def at(payload: Mapping[str, Any]) -> Form:
         return Form("rankings", RANKING, _reader(items_of(payload)), bare=False)
@@ -68,7 +68,7 @@ def _reader(items: Sequence[str]) -> Callable[[Any], list[str]]:
 
 
 def spans(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001
-    """Marks by the marked words: models quote well and count badly."""
+    """Spans are named by their words, because models quote better than they count."""
     if not classes:
         raise ParameterError("a judge of spans needs the labels of spans; name them: --classes a,b")
     instruct = SPANS.format(classes=listed(classes))
@@ -111,7 +111,7 @@ def _marker(text: str, classes: tuple[str, ...]) -> Callable[[Any], list[dict[st
 
 
 def _places(text: str, words: str) -> list[int]:
-    """Where these words begin in the text, whole words first: `Ann` does not stand in `Anna`."""
+    """The positions of these words in the text; only those at word boundaries, if there are any."""
     starts, at = list[int](), text.find(words)
     while at >= 0:
         starts.append(at)
@@ -121,5 +121,5 @@ def _places(text: str, words: str) -> list[int]:
 
 
 def _inside(text: str, at: int) -> bool:
-    """Whether this place lies within a word."""
+    """Whether this position is within a word."""
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()

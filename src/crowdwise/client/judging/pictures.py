@@ -1,4 +1,4 @@
-"""Pictures of tasks for judges that see: an address that the endpoint fetches, or the picture itself in the request."""
+"""Pictures of tasks for multimodal judges: a URL that the endpoint fetches, or the picture itself as a data URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIELDS = ("image", "left_image", "right_image")
 TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
          ".avif": "image/avif", ".bmp": "image/bmp"}  # fmt: skip
 MOST = 20_000_000  # bytes
-# From what a task's field holds to an address of the picture, which may be the picture itself.
+# Converts the value of a field to the URL of the picture, which may be a data URL.
 Look = Callable[[str], str]
 
 
@@ -26,7 +26,7 @@ def pictures(payload: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_picture(value: Any) -> bool:
-    """An address, a picture in the field itself, or the name of a file of a picture; other words are words."""
+    """Whether a value is a URL, a data URL or the file name of a picture."""
     if not isinstance(value, str):
         return False
     text = value.strip()
@@ -34,14 +34,14 @@ def is_picture(value: Any) -> bool:
 
 
 def on_the_net(where: str) -> str:
-    """Pictures that need nobody to fetch them."""
+    """Accept only URLs, which need no loading."""
     if where.startswith(("https://", "data:image/")):
         return where
-    raise NoVerdict(f"the picture {where[:80]!r} cannot be had here")
+    raise NoVerdict(f"the picture {where[:80]!r} cannot be loaded here")
 
 
 def of_project(project: Project) -> Look:
-    """Pictures that the server keeps are sent along, since an endpoint has no token for them."""
+    """Load pictures from the server, because the endpoint has no token for it."""
 
     def look(where: str) -> str:
         if where.startswith(("https://", "data:image/")):
@@ -50,14 +50,14 @@ def of_project(project: Project) -> Look:
         try:
             data = project.wire.send("GET", f"/media/{quote(name)}").content
         except ServerProblem as error:
-            raise NoVerdict(f"the picture {where[:80]!r} cannot be had ({error.status})") from None
+            raise NoVerdict(f"the picture {where[:80]!r} cannot be loaded ({error.status})") from None
         return data_url(name, data)
 
     return look
 
 
 def of_folder(folder: Path) -> Look:
-    """Pictures that lie beside a file of tasks."""
+    """Load pictures from the folder of a file of tasks."""
 
     def look(where: str) -> str:
         if where.startswith(("https://", "data:image/")):
@@ -74,7 +74,7 @@ def of_folder(folder: Path) -> Look:
 
 
 def data_url(name: str, data: bytes) -> str:
-    """A picture as an address that holds it."""
+    """A picture as a data URL."""
     kind = TYPES.get(Path(name).suffix.lower())
     if kind is None or len(data) > MOST:
         why = "is no picture" if kind is None else f"has {len(data):,} bytes; {MOST:,} is the most"
@@ -83,7 +83,7 @@ def data_url(name: str, data: bytes) -> str:
 
 
 def with_pictures(text: str, images: Mapping[str, str], look: Look) -> list[dict[str, Any]]:
-    """The content of a message: the text, then each picture under its name."""
+    """The content of a message: the text, then the pictures with their names."""
     parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
     for name, where in images.items():
         parts.append({"type": "text", "text": f"[{name}]"})

@@ -1,11 +1,11 @@
-"""From a question, its guidelines and a task to messages."""
+"""Prompts: messages from a question, its guidelines and a task."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import Template
 from typing import Any
 
@@ -30,8 +30,8 @@ SPLIT = "\n---\n"  # between the system's and the user's part of a prompt file
 
 @dataclass(frozen=True)
 class Brief:
-    """What a judge is told of every task alike. `template`: a prompt of one's own, the two parts divided by a line ---;
-    without such a line it is the user's part alone."""
+    """The prompt of a judge, the same for every task. `template` is a custom prompt, its system and user parts
+    separated by a line ---; without such a line it is the user part."""
 
     question: str
     form: Form
@@ -50,7 +50,7 @@ class Brief:
             raise ParameterError("the prompt has no $task in it, so that every task would look the same")
 
     def messages(self, payload: Mapping[str, Any], look: Look = on_the_net) -> list[dict[str, Any]]:
-        """The conversation about one task; `look` fetches its pictures, which stand in the order of their names."""
+        """The messages for one task; `look` loads its pictures, which are in the order of their names."""
         images = pictures(payload)
         system, cut, user = (self.template or SYSTEM + SPLIT + TASK).partition(SPLIT)
         if not cut:
@@ -69,27 +69,23 @@ class Brief:
 
     @property
     def mark(self) -> str:
-        """A short name of all that is the same for every task, to tell verdicts under other prompts apart."""
+        """A hash of the prompt, to distinguish verdicts under different prompts."""
         same = json.dumps([self.template or SYSTEM, self.question, self.guidelines, self.form.instruct])
         return hashlib.sha256(same.encode()).hexdigest()[:8]
 
     def swapped(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """The same pair the other way round."""
+        """The pair in the other order."""
         mirrored = {_mirror(name): value for name, value in payload.items()}
         return {name: mirrored[name] for name in (*payload, *mirrored) if name in mirrored}
 
-    def with_form(self, form: Form) -> Brief:
-        """The same with another form."""
-        return replace(self, form=form)
-
 
 def _shown(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What a judge may see of a task: not what its items are called, which may be the name of a model."""
+    """The visible fields of a task, without the names of its items, which may be names of models."""
     return {name: value for name, value in payload.items() if name not in HIDDEN and value != ""}
 
 
 def _mirror(name: str) -> str:
-    """left_image of the pair the other way round is right_image."""
+    """The name of a field in the swapped pair: left_image becomes right_image."""
     for one, two in (("left", "right"), ("right", "left")):
         if name == one or name.startswith(f"{one}_"):
             return two + name[len(one) :]
@@ -97,7 +93,7 @@ def _mirror(name: str) -> str:
 
 
 def text_of(payload: Mapping[str, Any]) -> str:
-    """A task's fields as text: a lone text as it is, several with their names."""
+    """The fields of a task as text: a single text as it is, several fields with their names."""
     shown = {name: _plain(value) for name, value in payload.items() if value is not None}
     if set(shown) == {"text"}:
         return shown["text"]

@@ -213,15 +213,8 @@ def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[n
     method = cast("PairMethod", fitted.model_.method)
     level = float(method.tie) if bool(method.ties) else -np.inf
     rows, fit = rows_of(votes), PairFit(score, tie_level=level)
-    return Result(
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate_of(votes, rows, fit, None, 0.95, fitted.seed),
-        worker_summary=summarize_workers(votes, rows, fit),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        **fitted._result_facts(tie_level=level if np.isfinite(level) else None, tie_spread=0.0),
-    )
+    estimate, workers = estimate_of(votes, rows, fit, None, 0.95, fitted.seed), summarize_workers(votes, rows, fit)
+    return fitted._result(votes, estimate, workers, tie_level=level if np.isfinite(level) else None, tie_spread=0.0)
 
 
 # Upper limit of a worker's share of flipped answers: at one half they carry no information.

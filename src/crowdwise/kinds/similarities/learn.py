@@ -113,15 +113,9 @@ def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDAr
     unknown = np.full(pairs.n_items, -1, dtype=np.int64)
     belief = numbered(belief / belief.sum(axis=1, keepdims=True), unknown, 0)
     same = np.clip((belief[left] * belief[right]).sum(axis=1), 0, 1)
-    return Result(
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=SimilarityEstimate(left, right, same, belief, pairs.degree, unknown >= 0, votes.answers.items),
-        worker_summary=summarize_workers(pairs, together(pairs, belief)),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        **fitted._result_facts(k=belief.shape[1], cluster_names=[]),
-    )
+    estimate = SimilarityEstimate(left, right, same, belief, pairs.degree, unknown >= 0, votes.answers.items)
+    workers = summarize_workers(pairs, together(pairs, belief))
+    return fitted._result(votes, estimate, workers, k=belief.shape[1], cluster_names=[])
 
 
 # ----------------------------------------------------------------

@@ -653,15 +653,8 @@ def outcome(fitted: CrowdTagger, votes: Votes[Spans], sentences: Sentences, plac
     pick = ranges(sentences.offsets[:-1][place], count)
     units = TextUnits(starts(count), sentences.start[pick], sentences.end[pick])
     estimate = estimate_from(log_proba[pick], units, fitted.names_)
-    return Result(
-        tasks=votes.tasks,
-        workers=votes.workers,
-        estimate=estimate,
-        worker_summary=summarize_workers(votes, [span_layer(votes, units, None, None)], estimate),
-        labels_per_task=votes.labels_per_task,
-        labels_per_worker=votes.labels_per_worker,
-        **fitted._result_facts(),
-    )
+    workers = summarize_workers(votes, [span_layer(votes, units, None, None)], estimate)
+    return fitted._result(votes, estimate, workers)
 
 
 def warn_of_nested(votes: Votes[Spans]) -> None:

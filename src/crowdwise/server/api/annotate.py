@@ -1,4 +1,4 @@
-"""Routes of workers: what to do next, answers, skips, undo."""
+"""Routes of workers: next tasks, answers, skips, undo."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from ..auth import Principal
-from ..batch import Batch
+from ..batch import WriteBatch
 from ..commands import annotate as commands
 from ..problems import Problem
 from ..project import Project
 from ..serialization import KEY, name_of, text_of
 from . import direct, forms
-from .commands import Answer, Next, said_of, tasks_json, worker_of
+from .commands import Answer, Next, submission_of, tasks_json, worker_of
 from .direct import DirectRoute
 from .shape import ERRORS, as_json, from_json
 from .who import needs
@@ -29,7 +29,7 @@ WorkerName = Annotated[str | None, Query(max_length=200, description="For an adm
 
 
 async def project_of(request: Request, p: Annotated[str, Path(max_length=200)]) -> Project:
-    """The project that this server holds, if it is the one that was asked for."""
+    """The project of this server; a Problem for another name."""
     project: Project = request.app.state.project
     if p != project.name:
         raise Problem(404, f"there is no project {p[:80]!r}; this server holds {project.name}")
@@ -40,13 +40,13 @@ Here = Annotated[Project, Depends(project_of)]
 
 
 async def read_next(request: Request) -> dict[str, Any] | None:
-    """The arguments of a plain request for tasks."""
+    """The arguments of a simple request for tasks, or None."""
     n = direct.number(request, "n", 1, 1, commands.MAX_ASSIGNED)
     return None if n is None else {"n": n}
 
 
 async def read_label(request: Request) -> dict[str, Any] | None:
-    """The arguments of a plain answer."""
+    """The arguments of a simple answer, or None."""
     n = direct.number(request, "next", 0, 0, commands.MAX_ASSIGNED)
     key = (direct.header(request, b"idempotency-key") or b"").decode("latin-1")
     if n is None or len(key) > KEY or not re.fullmatch(KEYS, key):
@@ -58,7 +58,7 @@ async def read_label(request: Request) -> dict[str, Any] | None:
 @router.get("/next", response_model=forms.NextOut)
 @direct.direct(read_next, annotator, project_of)
 async def next_(who: Who, here: Here, n: Tasks = 1, worker: WorkerName = None) -> Response:
-    """Up to n tasks in the worker's hands: those they have already, then new ones."""
+    """Return up to n assigned tasks: those that the worker has already, then new ones."""
     return from_json(tasks_json(await here.queue.ask(Next(who, worker, n))))
 
 
@@ -69,22 +69,22 @@ async def labels(
     key: IdempotencyKey,
     who: Who,
     here: Here,
-    n: Annotated[int, Query(alias="next", ge=0, le=commands.MAX_ASSIGNED, description="Tasks to take along.")] = 0,
+    n: Annotated[int, Query(alias="next", ge=0, le=commands.MAX_ASSIGNED, description="Next tasks to return.")] = 0,
 ) -> Response:
-    """Store an answer. 201 when it is on the disk; 200 with the same receipt for the same key and body."""
+    """Store an answer. 201 when it is on disk; 200 with the same receipt for the same key and body."""
     command = Answer(who, form, key, n)
-    new, event, hand = await here.queue.ask(command)
-    return from_json(command.receipt(event, hand), 201 if new else 200)
+    new, event, assigned = await here.queue.ask(command)
+    return from_json(command.receipt(event, assigned), 201 if new else 200)
 
 
 @router.post("/labels/bulk", response_model=forms.BulkOut)
 async def bulk(form: forms.BulkIn, who: Who, here: Here) -> Response:
     """Store many answers, each with its own key; each gets its receipt or its problem."""
 
-    labels = [(entry.worker, said_of(who, entry, entry.key)) for entry in form.labels]
+    labels = [(entry.worker, submission_of(who, entry, entry.key)) for entry in form.labels]
     lead = who.may("admin")
 
-    def command(batch: Batch) -> list[dict[str, Any]]:
+    def command(batch: WriteBatch) -> list[dict[str, Any]]:
         out = []
         for worker, submission in labels:
             try:
@@ -100,10 +100,10 @@ async def bulk(form: forms.BulkIn, who: Who, here: Here) -> Response:
 
 @router.post("/skips", status_code=201, responses={200: {}})
 async def skips(form: forms.SkipIn, key: IdempotencyKey, who: Who, here: Here) -> Response:
-    """Give a task back; this worker does not get it again."""
+    """Skip a task; the worker does not get it again."""
     why, body = text_of(form.reason, "the reason", 500), forms.digest(form)
 
-    def command(batch: Batch) -> tuple[bool, dict[str, Any]]:
+    def command(batch: WriteBatch) -> tuple[bool, dict[str, Any]]:
         return commands.skip(batch, worker_of(batch, who, form.worker), form.task, why, key, body)
 
     new, receipt = await here.queue.ask(command)
@@ -112,10 +112,10 @@ async def skips(form: forms.SkipIn, key: IdempotencyKey, who: Who, here: Here) -
 
 @router.post("/undo", status_code=201, responses={200: {}})
 async def undo(form: forms.UndoIn, key: IdempotencyKey, who: Who, here: Here) -> Response:
-    """Take back the last answer, or that to a task; the task is in the worker's hands again."""
+    """Undo the last answer, or that to a task; the task is assigned to the worker again."""
     body = forms.digest(form)
 
-    def command(batch: Batch) -> tuple[bool, dict[str, Any]]:
+    def command(batch: WriteBatch) -> tuple[bool, dict[str, Any]]:
         return commands.undo(batch, worker_of(batch, who, form.worker), form.task, key, body)
 
     new, receipt = await here.queue.ask(command)

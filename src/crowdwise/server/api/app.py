@@ -17,24 +17,24 @@ from . import annotate, check, lead, shape, watch
 from .forms import ProblemOut
 from .guard import Guard, Message, Receive, Send
 from .hub import Hub
-from .who import Rates
+from .who import RateLimiter
 
 API = ("/projects", "/media", "/healthz", "/metrics")
-# Reports that are made a second, in the long run, and at once.
+# Rate limit of reports: reports per second, and burst.
 REPORTS = (0.1, 5.0)
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
 
 
 class App(FastAPI):
-    """The guard stands before the framework, not inside it."""
+    """FastAPI behind the `Guard`."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle a request."""
         scope["app"] = self
         await self._front(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
-        """The document; problems are named once, and pages for people are no part of it."""
+        """The OpenAPI document, with the schema of problems and without the web pages."""
         if not self.openapi_schema:
             document = super().openapi()
             document.setdefault("components", {}).setdefault("schemas", {})["ProblemOut"] = (
@@ -45,7 +45,7 @@ class App(FastAPI):
 
     @cached_property
     def document(self) -> bytes:
-        """The OpenAPI document as it is sent. Anybody may ask for it, so it is not encoded for every request."""
+        """The encoded OpenAPI document, cached because it is public."""
         return json.dumps(self.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
 
     @cached_property
@@ -66,20 +66,27 @@ def make_app(
     burst: float = 200.0,
     public_url: str = "http://127.0.0.1:8000",
 ) -> FastAPI:
-    """`insecure_local`: who comes without a token is an admin; for a server that only this machine can reach.
-    `public_url`: where people reach the server; invite links begin with it, whatever a request's Host header says."""
+    """Build the application.
+
+    Args:
+        project: The open project.
+        insecure_local: Treat requests without a token as an admin's, if they come from this machine.
+        rate: Requests per second and token.
+        burst: Requests at once per token.
+        public_url: Address of the server in invite links, whatever the Host header of a request.
+    """
     app = App(
         title="crowdwise", version=__version__, description=ABOUT, openapi_url=None, docs_url=None, redoc_url=None
     )
     app.state.project = project
     app.state.insecure_local = insecure_local
     app.state.public_url = public_url.rstrip("/")
-    app.state.rates = Rates(rate, burst)
-    app.state.strangers = Rates(5.0, 50.0)
+    app.state.rates = RateLimiter(rate, burst)
+    app.state.strangers = RateLimiter(5.0, 50.0)
     app.state.answered = {}
     app.state.started = time.time()
     app.state.hub = Hub(project)
-    fits = Rates(*REPORTS)
+    fits = RateLimiter(*REPORTS)
     app.state.reports = Reports(project, lambda: fits.take("report"))
     app.add_api_route("/openapi.json", _document, include_in_schema=False)
     shape.attach(app)

@@ -1,4 +1,4 @@
-"""Routes of the check queue: random tasks that somebody who knows labels, to measure how many labels are right."""
+"""Routes of the check queue: random tasks that an expert labels, to measure accuracy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Checker = Annotated[Principal, Depends(needs("check"))]
 
 @router.get("")
 async def progress(_: Reader, here: Here) -> Response:
-    """How many tasks were asked to be checked, and how many are."""
+    """Numbers of tasks in the check queue, checked and left."""
     return as_json(await here.queue.ask(lambda batch: batch.live.checks.progress, write=False))
 
 
 @router.post("", status_code=201)
 async def ask(form: forms.ChecksIn, by: Admin, here: Here) -> Response:
-    """Put random labelled tasks into the queue; the seed stands in the log."""
+    """Put random labelled tasks into the queue; the seed is in the log."""
     return as_json(await here.queue.ask(lambda batch: commands.ask(batch, form.n, by.token)), 201)
 
 
@@ -35,13 +35,13 @@ async def next_(
     _: Checker,
     here: Here,
     n: Annotated[int, Query(ge=1, le=200)] = 1,
-    after: Annotated[int, Query(ge=0, le=10**6, description="So many are passed over for now.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**6, description="Number of tasks to pass over for now.")] = 0,
 ) -> Response:
-    """The next tasks of the queue with what they show; neither what others answered nor what is believed."""
+    """The next tasks of the queue with their payloads, without the answers and estimates."""
     return as_json(await here.queue.ask(lambda batch: commands.waiting(batch, n, after)))
 
 
 @router.post("/labels")
 async def labels(form: forms.CheckIn, by: Checker, here: Here) -> Response:
-    """The true answer to a task of the queue; it becomes gold, not a vote. Null takes it back."""
+    """Set the true answer of a task of the queue as gold; null removes it."""
     return as_json(await here.queue.ask(lambda batch: commands.answer(batch, form.task, form.answer, by.token)))

@@ -94,8 +94,8 @@ class Connection(Ending):
 
     @property
     def rank(self) -> int:
-        """The order in which waiting connections are closed to make room: clients that do not read, and those that
-        have their last response; unfinished requests; connections that a client keeps open between two requests."""
+        """The order in which waiting connections are closed to make room: 0 for clients that do not read or have their
+        last response, 1 for unfinished requests, 2 for connections that are idle between two requests."""
         if self._unread is not None or self._closing is not None:
             return 0
         return 2 if self.phase == IDLE and self.cycle is not None else 1

@@ -1,9 +1,8 @@
-"""The two routes that make up most of the load take the arguments of plain requests directly.
+"""A fast path for the two most frequent routes: the arguments of simple requests are parsed without FastAPI.
 
-For every request FastAPI resolves dependencies and parameters again, which takes longer than the answer itself. A route
-of this class reads the arguments of a request that has nothing unusual and calls the same endpoint with them. Whatever
-is unusual or wrong goes to FastAPI, before anything was counted or changed; so there is one implementation of each
-endpoint, and one of each refusal.
+FastAPI resolves dependencies and parameters for every request, which takes longer than the command itself. A route of
+this class parses a simple request and calls the same endpoint. Every other request, valid or not, goes to FastAPI,
+before anything was counted or changed; so each endpoint and each error has one implementation.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from pydantic import ValidationError
 from ..auth import Principal
 from ..project import Project
 
-# Reads the arguments that are an endpoint's own; None where the framework must read the request.
+# Parses the arguments of an endpoint; None if FastAPI must parse the request.
 Reader = Callable[[Request], Awaitable[dict[str, Any] | None]]
 _QUERY = re.compile(rb"([a-z]+)=(\d{1,4})")
 
 
 class DirectRoute(APIRoute):
-    """An endpoint with an attribute `read` is called with what that reads; see `direct`."""
+    """A route with a fast path if its endpoint is decorated by `direct`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler for plain requests, with that of the framework behind it."""
+        """The handler for simple requests, which falls back to that of FastAPI."""
         by_framework = super().get_route_handler()
         endpoint: Any = self.endpoint
         direct = getattr(endpoint, "direct", None)
@@ -38,12 +37,14 @@ class DirectRoute(APIRoute):
         read, who, project = direct
 
         async def handle(request: Request) -> Response:
-            given = await read(request) if len(request.path_params["p"]) <= 200 else None
-            if given is None:
+            arguments = await read(request) if len(request.path_params["p"]) <= 200 else None
+            if arguments is None:
                 return await by_framework(request)
-            # In the order in which the framework would call them.
+            # In the order in which FastAPI calls the dependencies.
             by = await who(request)
-            response: Response = await endpoint(who=by, here=await project(request, request.path_params["p"]), **given)
+            response: Response = await endpoint(
+                who=by, here=await project(request, request.path_params["p"]), **arguments
+            )
             return response
 
         return handle
@@ -54,7 +55,7 @@ def direct(
     who: Callable[[Request], Awaitable[Principal]],
     project: Callable[[Request, str], Awaitable[Project]],
 ) -> Callable[[Any], Any]:
-    """Let an endpoint be called with what `read` makes of a request, and with its dependencies `who` and `here`."""
+    """Decorate an endpoint with a parser `read` and its dependencies `who` and `here`."""
 
     def mark(endpoint: Any) -> Any:
         endpoint.direct = (read, who, project)
@@ -64,7 +65,7 @@ def direct(
 
 
 def number(request: Request, name: str, default: int, least: int, most: int) -> int | None:
-    """The only parameter of a query; None where there is another one, or where it is not plainly in its bounds."""
+    """The only parameter of a query; None if there is another one, or if it is not a number within the bounds."""
     query: bytes = request.scope["query_string"]
     if not query:
         return default
@@ -75,13 +76,13 @@ def number(request: Request, name: str, default: int, least: int, most: int) -> 
 
 
 def header(request: Request, name: bytes) -> bytes | None:
-    """The value of a header that is sent once."""
+    """The value of a header, if it is sent exactly once."""
     values = [value for key, value in request.scope["headers"] if key == name]
     return values[0] if len(values) == 1 else None
 
 
 async def body(request: Request, form: Any) -> Any:
-    """The body as a form; None where it is none."""
+    """The body as a form, or None."""
     if header(request, b"content-type") != b"application/json":
         return None
     try:

@@ -19,8 +19,8 @@ IDLE, HEAD, BODY = "idle", "head", "body"
 
 
 class Ending(HttpToolsProtocol):
-    """uvicorn's protocol with an end that loses no response. `body_seconds`: how long a body may take, and how long a
-    client may leave responses unread."""
+    """uvicorn's protocol, closed so that no response is lost. `body_seconds` limits the time for a body, and the time
+    for which a client may leave responses unread."""
 
     def __init__(self, body_seconds: float, **given: Any) -> None:
         super().__init__(**given)

@@ -1,4 +1,4 @@
-"""What requests and answers look like; the OpenAPI document is made from it."""
+"""Models of requests and responses, from which the OpenAPI document is generated."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..serialization import KEY, NAME, value_of
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME)]
 Key = Annotated[str, Field(min_length=1, max_length=KEY)]
-# What else is known of an answer: its cost, a stated confidence, the tokens of a model.
+# Metadata of an answer: its cost, a stated confidence, the tokens of a model.
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Fact = Annotated[str, Field(min_length=1, max_length=100)]
-# What the databases hold of whole numbers.
+# Integers that JSON and the databases can hold.
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 
 
 def _storable(value: Any) -> Any:
-    """Refuse what no database, no JSON document or no number of the model can hold, before it is queued."""
+    """Refuse values that cannot be stored, before they are queued."""
     try:
         return value_of(value, "the value")
     except Problem as problem:
@@ -30,13 +30,13 @@ def _storable(value: Any) -> Any:
 Value = Annotated[Any, AfterValidator(_storable)]
 
 
-class Form(BaseModel):
-    """Requests: nothing that is not known is taken, no text becomes a number."""
+class RequestForm(BaseModel):
+    """Base class of requests: unknown fields are refused, and text is not converted to numbers."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def digest(form: Form) -> str:
+def digest(form: RequestForm) -> str:
     """A hash that distinguishes two requests with the same key."""
     return hashlib.sha256(form.model_dump_json().encode()).hexdigest()[:32]
 
@@ -52,8 +52,8 @@ class ProblemOut(BaseModel):
     retry_after: int | None = None
 
 
-class LabelIn(Form):
-    """An answer; its form depends on the project's kind. Only an admin names the worker. `about`: cost, tokens, ..."""
+class LabelIn(RequestForm):
+    """An answer; its form depends on the project's kind. Only an admin may name the worker. `about` is metadata."""
 
     task: Name
     answer: Value
@@ -64,19 +64,19 @@ class LabelIn(Form):
 
 
 class KeyedLabel(LabelIn):
-    """An answer among many, with its own key."""
+    """An answer of a bulk request, with its own key."""
 
     key: Key
 
 
-class BulkIn(Form):
-    """Many answers."""
+class BulkIn(RequestForm):
+    """A bulk of answers."""
 
     labels: Annotated[list[KeyedLabel], Field(min_length=1, max_length=10_000)]
 
 
 class TaskOut(BaseModel):
-    """A task in the worker's hands."""
+    """An assigned task."""
 
     id: str
     payload: dict[str, Any]
@@ -85,14 +85,14 @@ class TaskOut(BaseModel):
 
 
 class StoppedOut(BaseModel):
-    """Why there is no task; `final`: for nobody."""
+    """The reason why there is no task; with `final`, for all workers."""
 
     reason: str
     final: bool
 
 
 class NextOut(BaseModel):
-    """Tasks in the worker's hands."""
+    """The assigned tasks of a worker."""
 
     tasks: list[TaskOut]
     stopped: StoppedOut | None
@@ -100,7 +100,7 @@ class NextOut(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What became of an answer: counted, replaced (an earlier one of theirs), or surplus (kept, not counted)."""
+    """The status of an answer: counted, replaced (it replaces an earlier one), or surplus (stored, not counted)."""
 
     event: int
     task: str
@@ -110,91 +110,85 @@ class Receipt(BaseModel):
 
 
 class BulkOut(BaseModel):
-    """A receipt or a problem for each, in their order."""
+    """A receipt or a problem for each answer, in their order."""
 
     results: list[dict[str, Any]]
 
 
-class SkipIn(Form):
-    """A task that the worker does not want."""
+class SkipIn(RequestForm):
+    """A task that the worker skips."""
 
     task: Name
     reason: Annotated[str, Field(max_length=500)] = ""
     worker: Name | None = None
 
 
-class UndoIn(Form):
-    """The task whose answer is taken back; without one, the last."""
+class UndoIn(RequestForm):
+    """The task whose answer is undone; by default that of the last answer."""
 
     task: Name | None = None
     worker: Name | None = None
 
 
-class TaskIn(Form):
-    """A task: what it shows, and its truth where that is known."""
+class TaskIn(RequestForm):
+    """A task: its payload, and optionally its gold."""
 
     id: Name
     payload: dict[str, Any]
     gold: Value = None
 
 
-class TasksIn(Form):
+class TasksIn(RequestForm):
     """Tasks."""
 
     tasks: Annotated[list[TaskIn], Field(min_length=1, max_length=10_000)]
 
 
-class GoldIn(Form):
-    """The truth of a task; null takes it back. `drawn` "random": the task was drawn at random among the labelled ones,
-    so that its gold may calibrate confidence."""
+class GoldIn(RequestForm):
+    """Gold of a task; null removes it. With `drawn` "random", the task was drawn at random among the labelled ones, so
+    that its gold may calibrate confidence."""
 
     task: Name
     answer: Value
     drawn: Literal["chosen", "random"] = "chosen"
 
 
-class ChecksIn(Form):
-    """How many random tasks to put into the check queue."""
+class ChecksIn(RequestForm):
+    """Number of random tasks for the check queue."""
 
     n: Annotated[int, Field(ge=1, le=5_000)] = 60
 
 
-class CheckIn(Form):
-    """The true answer to a task of the check queue; null takes it back."""
+class CheckIn(RequestForm):
+    """The true answer to a task of the check queue; null removes it."""
 
     task: Name
     answer: Value
 
 
-class WorkerIn(Form):
-    """A worker: a person or a model, and what an answer of theirs costs."""
+class WorkerIn(RequestForm):
+    """A worker: a person or a model, and the cost of an answer."""
 
     name: Name
     kind: Literal["human", "model"] = "human"
     cost: Annotated[float, Field(gt=0, le=1e9)] | None = None
 
 
-class PauseIn(Form):
-    """Why a worker gets no more tasks."""
+class PauseIn(RequestForm):
+    """The reason of a pause."""
 
     reason: Annotated[str, Field(max_length=500)] = ""
 
 
-class TokenIn(Form):
-    """What a token may."""
-
-    scope: Literal["annotate", "read", "check", "admin"] = "annotate"
-
-
-class InviteIn(Form):
-    """How many may use it, and for how many seconds."""
+class InviteIn(RequestForm):
+    """The number of uses of an invitation, and its validity in seconds."""
 
     uses: Annotated[int, Field(ge=1, le=10_000)] = 1
     expires_in: Annotated[float, Field(gt=0, le=90 * 86_400)] = 86_400
 
 
-class ChangeIn(Form):
-    """Settings that may be changed while the project runs; what is left out stays."""
+class ChangeIn(RequestForm):
+    """Settings to change; omitted ones stay."""
 
     target: Annotated[float, Field(gt=0, le=1)] | None = None
     cap: Annotated[int, Field(ge=1, le=10_000)] | None = None

@@ -1,4 +1,4 @@
-"""Around every request: limits of bodies, headers that browsers obey, counts for /metrics."""
+"""ASGI layer around every request: limits of bodies, security headers, counts for /metrics."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Guard:
-    """An ASGI layer; `counts[status class]` and `n` are for the metrics."""
+    """ASGI application that wraps another one; responses are counted by status in `app.state.answered`."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -47,7 +47,7 @@ class Guard:
         body = _Body(receive, most)
 
         async def out(message: Message) -> None:
-            if body.over:  # whatever the application made of half a body
+            if body.over:  # the response to a truncated body is replaced
                 if message["type"] == "http.response.start":
                     await refuse(shown, _too_long(most))
                 return
@@ -72,7 +72,7 @@ def _too_long(most: int) -> Problem:
 
 
 class _Body:
-    """Counts what comes in; beyond the limit nothing more is handed on."""
+    """Counts the bytes of a body and truncates it at the limit."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive, self._left, self.over = receive, most, False
@@ -88,7 +88,7 @@ class _Body:
 
 
 async def refuse(send: Send, problem: Problem) -> None:
-    """Send a problem without the help of the application."""
+    """Send a problem without the application."""
     body = dumps(problem.to_dict()).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})

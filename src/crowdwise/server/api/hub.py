@@ -1,4 +1,4 @@
-"""Hub: tells everybody who watches what was stored, as server-sent events."""
+"""Hub: streams stored events to watchers as server-sent events."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..batch import Batch
+from ..batch import WriteBatch
 from ..live.status import status
 from ..project import Project
 
-# What a watcher may leave unread before it is let go, seconds between signs of life, and between two states.
+# Unread lines after which a watcher is dropped; seconds between two keep-alive lines, and between two states.
 UNREAD, ALIVE, STATES = 1_000, 15.0, 1.0
 SHOWN = {"label": "label", "undo": "label", "skip": "skip", "gold": "gold", "check": "check", "pause": "worker",
          "resume": "worker", "worker": "worker", "stop": "stop", "tasks": "tasks", "config": "config",
@@ -23,28 +23,28 @@ Allowed = Callable[[], Awaitable[bool]]
 
 @dataclass(eq=False)
 class Watcher:
-    """One stream: the lines that wait for it (None: its end), and what it has shown."""
+    """A stream: its queue of lines (None: the end), and its state."""
 
     loop: asyncio.AbstractEventLoop
     queue: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
-    full: bool = False  # it was too slow, and gets nothing more
-    # Set in the desk's thread before a revocation is acknowledged, and checked before every line that is sent: lines
-    # that wait in the queue must not reach a token that was revoked meanwhile, however slowly its client reads.
+    full: bool = False  # it was too slow and gets no more lines
+    # Set by the write queue's thread before a revocation is acknowledged, and checked before every line is sent, so
+    # that waiting lines do not reach a client whose token was revoked meanwhile.
     tokens_changed: bool = True
     news: bool = True  # whether something happened since the last state
     shown_at: float = 0.0  # when the last state was shown
 
 
 class Hub:
-    """One for a server; the desk's thread publishes, the loop's watchers listen."""
+    """The hub of a server; the write queue's thread publishes to watchers in the event loop."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self._watchers: set[Watcher] = set()
         project.queue.after.append(self._publish)
 
-    def _publish(self, batch: Batch) -> None:
-        """Hand the events of a batch to all watchers; called in the desk's thread."""
+    def _publish(self, batch: WriteBatch) -> None:
+        """Send the events of a batch to all watchers; called in the write queue's thread."""
         watchers = list(self._watchers)
         if not watchers or not batch.new:
             return
@@ -54,13 +54,13 @@ class Hub:
         lines = [_line(SHOWN[e.kind], e.id, _described(batch, e)) for e in batch.new if e.kind in SHOWN]
         for watcher in watchers:
             if not watcher.loop.is_closed():
-                # An empty line shows nothing, but wakes the watcher to check its token.
+                # An empty line only wakes the watcher to check its token.
                 watcher.loop.call_soon_threadsafe(self._put, watcher, lines or [""])
 
     def _put(self, watcher: Watcher, lines: list[str]) -> None:
         if watcher.full:
             return
-        if watcher.queue.qsize() > UNREAD:  # it will connect again and get the state
+        if watcher.queue.qsize() > UNREAD:  # the client will reconnect and get the state
             watcher.full = True
             watcher.queue.put_nowait(None)
             return
@@ -68,16 +68,16 @@ class Hub:
             watcher.queue.put_nowait(line)
 
     async def watch(self, allowed: Allowed | None = None) -> AsyncIterator[str]:
-        """Lines for one watcher: the state first, then what happens, and the state again when something did.
+        """Lines for one watcher: the state, then events, and the state again after events.
 
-        When tokens have changed, `allowed` is asked before the next line whether this watcher may still see it. Where
-        it may not, the stream ends and the lines that wait are dropped.
+        When tokens have changed, `allowed` is called before the next line; if the watcher may not read any more, the
+        stream ends and its waiting lines are dropped.
         """
         watcher = Watcher(asyncio.get_running_loop())
         self._watchers.add(watcher)
         try:
             while (line := await self._next(watcher)) is not None:
-                while watcher.tokens_changed:  # again where they changed while `allowed` was asked
+                while watcher.tokens_changed:  # repeated if tokens change during the call
                     watcher.tokens_changed = False
                     if allowed is not None and not await allowed():
                         return
@@ -87,7 +87,7 @@ class Hub:
             self._watchers.discard(watcher)
 
     async def _next(self, watcher: Watcher) -> str | None:
-        """The next line for a watcher; empty where there is nothing to show, None at the end."""
+        """The next line for a watcher; empty if there is none, None at the end."""
         loop = watcher.loop
         if watcher.news and loop.time() - watcher.shown_at >= STATES:
             watcher.shown_at, watcher.news = loop.time(), False
@@ -102,15 +102,14 @@ class Hub:
         return line
 
 
-def _described(batch: Batch, event: Any) -> dict[str, Any]:
+def _described(batch: WriteBatch, event: Any) -> dict[str, Any]:
     crowd = batch.live.crowd
     out: dict[str, Any] = {"event": event.id, "kind": event.kind, "at": event.at}
     if event.task is not None:
         out["task"] = crowd.tasks[event.task]
     if event.worker is not None:
         out["worker"] = crowd.workers[event.worker].name
-    kept = {k: v for k, v in event.payload.items() if k in ("answer", "status", "stopped", "reason", "by")}
-    return out | kept
+    return out | {k: v for k, v in event.payload.items() if k in ("answer", "status", "stopped", "reason", "by")}
 
 
 def _line(kind: str, number: int, value: Any) -> str:

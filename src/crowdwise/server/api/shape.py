@@ -1,4 +1,4 @@
-"""Answers: JSON, and problems in their one shape."""
+"""Responses: JSON, and problems."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def as_json(value: Any, status: int = 200, **headers: str) -> Response:
-    """Compact JSON; NaN and infinities are none."""
+    """A response of compact JSON, without NaN and infinity."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     return Response(body, status, headers, "application/json")
 
 
 def from_json(text: str, status: int = 200) -> Response:
-    """A text that is JSON already."""
+    """A response from a JSON text."""
     return Response(text.encode(), status, media_type="application/json")
 
 
 def as_problem(problem: Problem) -> Response:
-    """A refusal."""
+    """A response from a problem."""
     headers = {}
     if "retry_after" in problem.more:
         headers["Retry-After"] = str(problem.more["retry_after"])
@@ -51,7 +51,7 @@ def as_problem(problem: Problem) -> Response:
 
 
 def attach(app: FastAPI) -> None:
-    """All errors become problems, those of the framework too."""
+    """Convert all errors, also those of the framework, to problems."""
 
     @app.exception_handler(Problem)
     async def _problem(_: Request, error: Problem) -> Response:

@@ -1,4 +1,4 @@
-"""Routes that look on: health, metrics, status, events as they come."""
+"""Routes for monitoring: health, metrics, status, event stream, exports."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ Reader = Annotated[Principal, Depends(needs("read"))]
 @router.get("/healthz")
 async def health(request: Request) -> Response:
     """200 while answers can be stored, 503 otherwise."""
-    desk = request.app.state.project.queue
-    return as_json({"status": "ok" if desk.sound else "cannot store"}, 200 if desk.sound else 503)
+    queue = request.app.state.project.queue
+    return as_json({"status": "ok" if queue.sound else "cannot store"}, 200 if queue.sound else 503)
 
 
 @router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
-    """Numbers for Prometheus."""
+    """Metrics for Prometheus."""
     project = request.app.state.project
-    live, desk = project.queue.live, project.queue
+    queue, live = project.queue, project.queue.live
     lines = [
         ("crowdwise_events_total", "counter", "Events in the log.", live.last),
-        ("crowdwise_answers", "gauge", "Answers that count.", live.n_answers),
-        ("crowdwise_surplus_answers", "gauge", "Answers kept beyond the cap.", live.surplus),
+        ("crowdwise_answers", "gauge", "Counted answers.", live.n_answers),
+        ("crowdwise_surplus_answers", "gauge", "Answers stored beyond the cap.", live.surplus),
         ("crowdwise_tasks", "gauge", "Tasks.", len(live.crowd.tasks)),
-        ("crowdwise_open_tasks", "gauge", "Tasks that are open.", live.session.task_index.priority_buckets.n_open),
-        ("crowdwise_leases", "gauge", "Tasks in people's hands.", len(live.leases.held)),
+        ("crowdwise_open_tasks", "gauge", "Open tasks.", live.session.task_index.priority_buckets.n_open),
+        ("crowdwise_leases", "gauge", "Assigned tasks.", len(live.leases.held)),
         ("crowdwise_workers", "gauge", "Workers.", len(live.crowd.workers)),
-        ("crowdwise_commits_total", "counter", "Transactions that were stored.", desk.commits),
-        ("crowdwise_commands_total", "counter", "Commands that came to the desk.", desk.commands),
-        ("crowdwise_faults_total", "counter", "Batches that could not be stored.", desk.faults),
-        ("crowdwise_failed_commands_total", "counter", "Commands that failed by a fault of their own.", desk.failed),
+        ("crowdwise_commits_total", "counter", "Committed transactions.", queue.commits),
+        ("crowdwise_commands_total", "counter", "Commands that came to the write queue.", queue.commands),
+        ("crowdwise_faults_total", "counter", "Batches that could not be stored.", queue.faults),
+        ("crowdwise_failed_commands_total", "counter", "Commands that failed alone.", queue.failed),
         ("crowdwise_uptime_seconds", "gauge", "Seconds since the start.", time.time() - request.app.state.started),
     ]
     out = [f"# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}" for name, kind, what, value in lines]
     out.append(
-        "# HELP crowdwise_http_responses_total Answers by status.\n# TYPE crowdwise_http_responses_total counter"
+        "# HELP crowdwise_http_responses_total Responses by status.\n# TYPE crowdwise_http_responses_total counter"
     )
     answered: dict[int, int] = request.app.state.answered
     out += [f'crowdwise_http_responses_total{{status="{code}"}} {n}' for code, n in sorted(answered.items())]
@@ -59,13 +59,13 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/projects/{p}/status", responses=ERRORS)
 async def status(_: Reader, here: Here) -> Response:
-    """Where the project stands."""
+    """The status of the project."""
     return as_json(await here.queue.ask(lambda batch: status_of(batch.live, batch.now), write=False))
 
 
 @router.get("/projects/{p}/events", responses={**ERRORS, 200: {"content": {"text/event-stream": {}}}})
 async def events(request: Request, by: Reader, here: Here) -> Response:  # noqa: ARG001
-    """What is stored, as it is stored (server-sent events): label, skip, worker, gold, stop, settled; and status."""
+    """Stream of stored events (server-sent events): label, skip, worker, gold, stop, settled; and status."""
 
     async def allowed() -> bool:
         return await who(request) == by
@@ -84,7 +84,7 @@ async def export(
     _: Reader,
     here: Here,
 ) -> Response:
-    """A table as a file; `votes` is what the library's other commands read."""
+    """A table as a file; `votes` is in the format of the library's other commands."""
     frame = await run_in_threadpool(table_of, here, what)
     body = await run_in_threadpool(written, frame, format)
     name = {"Content-Disposition": f'attachment; filename="{what}.{format}"'}
@@ -99,7 +99,7 @@ REPORT_CSP = (
 
 @router.get("/projects/{p}/report", responses={**ERRORS, 200: {"content": {"text/html": {}}}})
 async def report_(request: Request, _: Reader, here: Here) -> Response:  # noqa: ARG001
-    """The HTML report of this moment; the page itself allows its own script and style only, by their hashes."""
+    """The current HTML report; its policy allows only its own script and style, by their hashes."""
     page = await request.app.state.reports.page()
     return Response(page, headers={"Content-Security-Policy": REPORT_CSP}, media_type="text/html; charset=utf-8")
 

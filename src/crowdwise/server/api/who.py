@@ -1,4 +1,4 @@
-"""Who is asking, whether they may, and whether they ask too often."""
+"""Authentication, authorisation and rate limits."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LOCAL = Principal("local", "admin", None)
 
 
-class Rates:
-    """A bucket a token: `burst` requests at once, `rate` a second after that."""
+class RateLimiter:
+    """A token bucket per caller: `burst` requests at once, then `rate` per second."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.burst, self._clock = rate, burst, clock
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, who: str) -> None:
-        """Count one request; a Problem with the time to wait where it is one too many."""
+        """Count a request; a Problem with the time to wait if there are too many."""
         now = self._clock()
         left, at = self._left.get(who, (self.burst, now))
         left = min(left + (now - at) * self.rate, self.burst)
@@ -48,7 +48,7 @@ class Rates:
 
 
 def secret_of(request: Request) -> tuple[str, bool]:
-    """The token of a request, and whether a cookie brought it."""
+    """The token of a request, and whether it comes from a cookie."""
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and secret:
         return secret.strip()[:LONGEST], False
@@ -56,7 +56,7 @@ def secret_of(request: Request) -> tuple[str, bool]:
 
 
 async def who(request: Request) -> Principal | None:
-    """Who is asking; None for nobody that is known."""
+    """The authenticated caller, or None."""
     project: Project = request.app.state.project
     secret, cookie = secret_of(request)
     principal: Principal | None = None
@@ -72,8 +72,8 @@ async def who(request: Request) -> Principal | None:
 
 
 def _from_here(request: Request) -> bool:
-    """Whether a request without a token is this machine's own: a site on the internet can make a browser send requests
-    to 127.0.0.1, under that name or under one of its own that it lets point there."""
+    """Whether a request without a token comes from this machine and not from another site: a site can make a browser
+    send requests to 127.0.0.1, under that name or under a name of its own that resolves to it."""
     if request.url.hostname not in LOOPBACK:
         return False
     site, origin = request.headers.get("sec-fetch-site", "none"), request.headers.get("origin", "")
@@ -82,7 +82,7 @@ def _from_here(request: Request) -> bool:
 
 
 def needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
-    """A dependency: the one who asks, known and allowed, or a refusal."""
+    """A dependency that returns the caller if their token includes the scope, and raises a Problem otherwise."""
 
     async def permitted(request: Request) -> Principal:
         principal = await who(request)
@@ -103,7 +103,7 @@ def needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
 
 
 async def anybody(request: Request) -> Principal:
-    """A dependency: whoever is known, whatever they may."""
+    """A dependency that returns the caller whatever their scope."""
     principal = await who(request)
     scopes = ("annotate", "read", "check")
     return await needs(next((scope for scope in scopes if principal is not None and principal.may(scope)), scopes[0]))(
@@ -112,17 +112,17 @@ async def anybody(request: Request) -> Principal:
 
 
 def check_csrf(principal: Principal, given: str) -> None:
-    """A form or script of another site cannot know this."""
+    """Refuse a request without the CSRF token, which other sites cannot read."""
     if not hmac.compare_digest(principal.csrf.encode(), given.encode("utf-8", "replace")):
         raise Problem(403, "the form's token is missing or old; reload the page")
 
 
 def set_cookie(request: Request, response: Response, secret: str) -> None:
-    """Remember a token in the browser: no script reads it, no other site sends it."""
+    """Store a token in a cookie that scripts cannot read and other sites cannot send."""
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, secret, max_age=30 * 86_400, path="/", secure=secure, httponly=True, samesite="strict")
 
 
 def drop_cookie(response: Response) -> None:
-    """Forget it."""
+    """Delete the cookie."""
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")

@@ -1,4 +1,4 @@
-"""What a worker does: take tasks, answer, skip, take back."""
+"""Commands of workers: take tasks, answer, skip, undo."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...active.records import NextTask
-from ..batch import Batch
+from ..batch import WriteBatch
 from ..live.crowd import DAY
 from ..live.leases import Lease
 from ..problems import Problem
-from ..store.log import Event
+from ..store.log import LogEvent
 
-# Tasks in one worker's hands at most.
+# Largest number of tasks assigned to one worker.
 MAX_ASSIGNED = 200
 PAUSED = "you are paused; the lead knows why"
 
 
 @dataclass(slots=True)
 class Submission:
-    """An answer as it came; `body` is a hash of the request, `trusted`: an admin enters it for a worker."""
+    """An answer of a request; `body` is a hash of the request; with `trusted`, an admin enters it for a worker."""
 
     task: str
     answer: Any
@@ -33,7 +33,7 @@ class Submission:
 
 @dataclass(slots=True)
 class AssignedTasks:
-    """What a worker has in hand now, and why it is not more; `texts` are what the tasks show, in JSON."""
+    """The assigned tasks of a worker, and why there are no more; `texts` are their payloads in JSON."""
 
     leases: list[Lease]
     names: list[str]
@@ -43,12 +43,12 @@ class AssignedTasks:
 
     @property
     def codes(self) -> list[int]:
-        """The tasks' numbers."""
+        """The codes of the tasks."""
         return [lease.task for lease in self.leases]
 
 
-def take(batch: Batch, worker: int, n: int) -> AssignedTasks:
-    """Up to n tasks in the worker's hands: those they have already, then new ones."""
+def take(batch: WriteBatch, worker: int, n: int) -> AssignedTasks:
+    """Assign up to n tasks: those that the worker has already, then new ones."""
     live = batch.live
     stopped: dict[str, Any] | None = None
     leases = live.leases.of(worker)[:n]
@@ -57,34 +57,34 @@ def take(batch: Batch, worker: int, n: int) -> AssignedTasks:
             leases[at] = batch.lease(lease.task, worker)
     if live.config.paused:
         stopped = {"reason": "the lead has paused the project", "final": False}
-    batch.touched = True  # whom the session asks, it keeps as asked
+    batch.touched = True  # the session records assignments
     while stopped is None and len(leases) < n:
-        asked = live.session.ask(worker)
-        if not isinstance(asked, NextTask):
+        assignment = live.session.ask(worker)
+        if not isinstance(assignment, NextTask):
             paused = worker in live.session.paused or live.session.below_floor(worker)
-            stopped = {"reason": PAUSED if paused else asked.reason, "final": asked.final}
+            stopped = {"reason": PAUSED if paused else assignment.reason, "final": assignment.final}
         else:
-            leases.append(batch.lease(asked.task, worker, in_hand=True))
+            leases.append(batch.lease(assignment.task, worker, in_hand=True))
     return AssignedTasks(leases, [live.crowd.tasks[lease.task] for lease in leases], stopped, progress(batch, worker))
 
 
-def progress(batch: Batch, worker: int) -> dict[str, int]:
-    """How far this worker has come, and what is open."""
+def progress(batch: WriteBatch, worker: int) -> dict[str, int]:
+    """Numbers of answers and of assigned tasks of this worker."""
     who = batch.live.crowd.workers[worker]
     today = who.today if who.day == int(batch.now // DAY) else 0
     answered = who.answers + who.surplus
     return {"answered": answered, "today": today, "in_hand": len(batch.live.leases.of(worker))}
 
 
-def label(batch: Batch, worker: int, submission: Submission, *, lead: bool = True) -> tuple[bool, dict[str, Any]]:
-    """Store an answer; whether it is new, and its receipt. `lead`: the receipt is for one who may see everything."""
+def label(batch: WriteBatch, worker: int, submission: Submission, *, lead: bool = True) -> tuple[bool, dict[str, Any]]:
+    """Store an answer; return whether it is new, and its receipt, which for a lead shows the true status."""
     new, event = answer(batch, worker, submission)
     name, stopped = batch.live.crowd.tasks[event.task or 0], stopped_for(event, lead=lead)
     return new, {"event": event.id, "task": name, "status": status_for(event, lead=lead), "stopped": stopped}
 
 
-def answer(batch: Batch, worker: int, submission: Submission) -> tuple[bool, Event]:
-    """The same with the event itself, the one that the key names already or a new one."""
+def answer(batch: WriteBatch, worker: int, submission: Submission) -> tuple[bool, LogEvent]:
+    """Store an answer; return whether it is new, and its event, an earlier one if the key is repeated."""
     again = repeated(batch, worker, submission.key, submission.body)
     if again is not None:
         return False, again
@@ -98,23 +98,23 @@ def answer(batch: Batch, worker: int, submission: Submission) -> tuple[bool, Eve
     payload = batch.payloads([task])[task] if live.kind.looks else {}
     checked = live.kind.check(submission.answer, payload)
     has = live.session.model.has(task, worker)
-    # An answer of theirs may stand; those that did not count are looked up in the log.
+    # An earlier answer of the worker is replaced; surplus answers are found in the log only.
     before = batch.last_label(worker, task) if has or live.crowd.workers[worker].surplus > 0 else None
     status = "replaced" if has else _status(batch, task, worker, held)
-    given = {"answer": checked, "status": status, "stopped": ""}
+    fields = {"answer": checked, "status": status, "stopped": ""}
     if live.hides_gold(task) and not held:
         as_usual = _late_status(batch, task, worker, before)
         if as_usual != status:
-            given["receipt"] = as_usual
+            fields["receipt"] = as_usual
     if submission.about:
-        given["about"] = submission.about
+        fields["about"] = submission.about
     if before is not None:
-        given["was"] = "surplus" if before.payload["status"] == "surplus" else "counted"
+        fields["was"] = "surplus" if before.payload["status"] == "surplus" else "counted"
     event, reason = batch.enter(
         "label",
         task=task,
         worker=worker,
-        payload=given,
+        payload=fields,
         client_ms=submission.client_ms,
         lease=submission.lease,
         key=submission.key,
@@ -122,25 +122,25 @@ def answer(batch: Batch, worker: int, submission: Submission) -> tuple[bool, Eve
         supersedes=None if before is None else before.id,
     )
     event.payload["stopped"] = reason
-    _look(batch, worker)
+    _check_consequences(batch, worker)
     return True, event
 
 
-def _status(batch: Batch, task: int, worker: int, held: bool) -> str:
-    """counted, or surplus where the task has had its answers."""
+def _status(batch: WriteBatch, task: int, worker: int, held: bool) -> str:
+    """counted, or surplus if the task has reached its cap."""
     live = batch.live
     cap = live.config.cap
     if cap is None or live.hides_gold(task):
         return "counted"
     n = live.session.model.answer_lists.n_of(task)
-    # Who has the task in hand comes before who is late.
+    # Workers to whom the task is assigned have priority over late answers.
     room = n < cap if held else n + live.leases.others(task, worker) < cap
     return "counted" if room else "surplus"
 
 
-def _late_status(batch: Batch, task: int, worker: int, before: Event | None) -> str:
-    """What the receipt of a late answer to a gold task says: the same as of a task without gold, which takes no more
-    answers than the cap. Otherwise a late answer would tell which tasks are gold."""
+def _late_status(batch: WriteBatch, task: int, worker: int, before: LogEvent | None) -> str:
+    """The status in the receipt of a late answer to a gold task: the same as for a task without gold, which is capped.
+    Otherwise a late answer would reveal which tasks are gold."""
     live = batch.live
     if before is not None and status_for(before, lead=False) != "surplus":
         return "replaced"
@@ -149,35 +149,35 @@ def _late_status(batch: Batch, task: int, worker: int, before: Event | None) -> 
     return "counted" if cap is None or n + live.leases.others(task, worker) < cap else "surplus"
 
 
-def status_for(event: Event, *, lead: bool) -> str:
-    """The status of an answer: as it is for a lead, as it would be without gold for a worker."""
+def status_for(event: LogEvent, *, lead: bool) -> str:
+    """The status of an answer: the true one for a lead, the one without gold for a worker."""
     return str(event.payload["status"] if lead else event.payload.get("receipt", event.payload["status"]))
 
 
-def stopped_for(event: Event, *, lead: bool) -> str | None:
-    """Why a task stopped. Only a lead is told: it would tell which tasks are gold, and what others answered."""
+def stopped_for(event: LogEvent, *, lead: bool) -> str | None:
+    """Why a task stopped; for a lead only, because it would reveal gold tasks and the answers of others."""
     return (event.payload["stopped"] or None) if lead else None
 
 
-def _look(batch: Batch, worker: int) -> None:
-    """What an answer may bring about: the worker falls below the floor, the project is done."""
+def _check_consequences(batch: WriteBatch, worker: int) -> None:
+    """Pause the worker if an answer brings them below the floor, and stop the project if it is done."""
     live = batch.live
     if not live.crowd.workers[worker].paused:
         reason = live.session.below_floor(worker)
         if reason:
             batch.enter("pause", worker=worker, payload={"reason": reason, "by": "floor"})
-    look_at_project(batch)
+    update_stopped(batch)
 
 
-def look_at_project(batch: Batch) -> None:
-    """Enter it into the log when the project stops, and when it goes on."""
+def update_stopped(batch: WriteBatch) -> None:
+    """Log when the project stops or continues."""
     reason = batch.live.session.finished()
     if bool(reason) != bool(batch.live.stopped):
         batch.enter("stop", payload={"reason": reason})
 
 
-def skip(batch: Batch, worker: int, name: str, why: str, key: str, body: str) -> tuple[bool, dict[str, Any]]:
-    """A task that this worker does not want; they do not get it again."""
+def skip(batch: WriteBatch, worker: int, name: str, why: str, key: str, body: str) -> tuple[bool, dict[str, Any]]:
+    """Skip a task; the worker does not get it again."""
     again = repeated(batch, worker, key, body)
     if again is not None:
         return False, {"event": again.id, "task": name, "status": "skipped"}
@@ -188,8 +188,8 @@ def skip(batch: Batch, worker: int, name: str, why: str, key: str, body: str) ->
     return True, {"event": event.id, "task": name, "status": "skipped"}
 
 
-def undo(batch: Batch, worker: int, name: str | None, key: str, body: str) -> tuple[bool, dict[str, Any]]:
-    """Take back the last answer (to a task); the task is in the worker's hands again, unless they are paused."""
+def undo(batch: WriteBatch, worker: int, name: str | None, key: str, body: str) -> tuple[bool, dict[str, Any]]:
+    """Undo the last answer (to a task); the task is assigned to the worker again, unless they are paused."""
     again = repeated(batch, worker, key, body)
     if again is not None:
         return False, _undone(batch, again)
@@ -207,17 +207,17 @@ def undo(batch: Batch, worker: int, name: str | None, key: str, body: str) -> tu
         batch.lease(before.task or 0, worker)
     else:
         batch.end(worker, before.task)
-    look_at_project(batch)
+    update_stopped(batch)
     return True, _undone(batch, event)
 
 
-def _undone(batch: Batch, event: Event) -> dict[str, Any]:
+def _undone(batch: WriteBatch, event: LogEvent) -> dict[str, Any]:
     name, answer = batch.live.crowd.tasks[event.task or 0], event.payload["answer"]
     return {"event": event.id, "task": name, "status": "undone", "answer": answer}
 
 
-def repeated(batch: Batch, worker: int, key: str, body: str) -> Event | None:
-    """The event that this key has named already; the same key with another body is refused."""
+def repeated(batch: WriteBatch, worker: int, key: str, body: str) -> LogEvent | None:
+    """The earlier event with this key, if there is one; the same key with another body is refused."""
     event = batch.keyed(worker, key)
     if event is not None and event.body != body:
         raise Problem(422, "this Idempotency-Key came with another body before; make a new key for each answer")

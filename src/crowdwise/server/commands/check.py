@@ -1,22 +1,22 @@
-"""The check queue: a lead asks for random tasks, somebody who knows labels them, their answers become gold."""
+"""Commands of the check queue: random tasks are labelled by an expert, whose answers become gold."""
 
 from __future__ import annotations
 
 import secrets
 from typing import Any
 
-from ..batch import Batch
+from ..batch import WriteBatch
 from ..live.checks import draw
 from ..live.gold import use_of
 from ..problems import Problem
 from .manage import set_gold
 
-# Tasks that are put into the queue at once at most.
+# Largest number of tasks that are queued at once.
 MOST = 5_000
 
 
-def ask(batch: Batch, n: int, by: str | None = None) -> dict[str, int]:
-    """Put n random tasks into the queue, drawn uniformly among labelled tasks without gold; the progress."""
+def ask(batch: WriteBatch, n: int, by: str | None = None) -> dict[str, int]:
+    """Put n random labelled tasks without gold into the queue; return the progress."""
     live = batch.live
     _only_measured(batch)
     if not 1 <= n <= MOST:
@@ -32,8 +32,8 @@ def ask(batch: Batch, n: int, by: str | None = None) -> dict[str, int]:
     return live.checks.progress
 
 
-def waiting(batch: Batch, n: int, after: int = 0) -> dict[str, Any]:
-    """The next n tasks of the queue with what they show, and the progress; `after`: so many are passed over for now."""
+def waiting(batch: WriteBatch, n: int, after: int = 0) -> dict[str, Any]:
+    """The next n tasks of the queue with their payloads, and the progress; the first `after` tasks are passed over."""
     _only_measured(batch)
     live = batch.live
     codes = live.checks.waiting[after : after + n]
@@ -42,8 +42,8 @@ def waiting(batch: Batch, n: int, after: int = 0) -> dict[str, Any]:
     return {"tasks": tasks, "progress": live.checks.progress}
 
 
-def answer(batch: Batch, name: str, given: Any, by: str | None = None) -> dict[str, Any]:
-    """The answer to a task of the queue becomes its gold; the same again changes nothing, null takes it back."""
+def answer(batch: WriteBatch, name: str, given: Any, by: str | None = None) -> dict[str, Any]:
+    """Set the gold of a task of the queue; a repeated answer changes nothing, null removes it."""
     _only_measured(batch)
     live, task = batch.live, batch.task(name)
     if task not in live.checks.queue:
@@ -55,7 +55,7 @@ def answer(batch: Batch, name: str, given: Any, by: str | None = None) -> dict[s
     return {"task": name, "answer": given, "progress": live.checks.progress}
 
 
-def _only_measured(batch: Batch) -> None:
+def _only_measured(batch: WriteBatch) -> None:
     kind = batch.live.config.kind
     if why := use_of(kind).unmeasured:
         raise Problem(409, f"answers of kind {kind} have no check queue: {why}")

@@ -1,4 +1,4 @@
-"""What a lead does: tasks, gold, workers, pauses, settings. Every act stands in the audit log."""
+"""Commands of leads: tasks, gold, workers, pauses, settings. Every action is in the audit log."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import sqlalchemy as sa
 
 from ...core.errors import CrowdwiseError
-from ..batch import Batch
+from ..batch import WriteBatch
 from ..live.checks import CHOSEN
 from ..problems import Problem
 from ..serialization import dumps, name_of, payload_of, text_of, worker_name_of
 from ..store import tables as t
-from .annotate import look_at_project
+from .annotate import update_stopped
 
 WORKER_KINDS = ("human", "model")
-# Names in one event at most.
+# Largest number of names in one event.
 NAMES = 5_000
 
 
-def add_tasks(batch: Batch, given: Sequence[Mapping[str, Any]], by: str | None = None) -> dict[str, Any]:
-    """Tasks with an id, a payload and perhaps gold; all of them or none. One that is there with the same payload is
-    left alone."""
+def add_tasks(batch: WriteBatch, given: Sequence[Mapping[str, Any]], by: str | None = None) -> dict[str, Any]:
+    """Add tasks with an id, a payload and optionally gold, all or none. Existing tasks with the same payload are left
+    unchanged."""
     live = batch.live
     fresh: dict[str, tuple[str, Any]] = {}
     there: dict[str, str] = {}
@@ -43,11 +43,11 @@ def add_tasks(batch: Batch, given: Sequence[Mapping[str, Any]], by: str | None =
     _unchanged(batch, there)
     _store_tasks(batch, fresh)
     batch.note(by, "tasks", added=len(fresh), there=len(there))
-    look_at_project(batch)
+    update_stopped(batch)
     return {"added": len(fresh), "there": len(there)}
 
 
-def _unchanged(batch: Batch, there: Mapping[str, str]) -> None:
+def _unchanged(batch: WriteBatch, there: Mapping[str, str]) -> None:
     codes = {batch.live.crowd.task_code[name]: name for name in there}
     some = list(codes)
     for at in range(0, len(some), 500):
@@ -56,7 +56,7 @@ def _unchanged(batch: Batch, there: Mapping[str, str]) -> None:
                 raise Problem(409, f"task {codes[code][:80]!r} is there already and shows something else")
 
 
-def _store_tasks(batch: Batch, fresh: Mapping[str, tuple[str, Any]]) -> None:
+def _store_tasks(batch: WriteBatch, fresh: Mapping[str, tuple[str, Any]]) -> None:
     names = list(fresh)
     first = len(batch.live.crowd.tasks)
     rows = [
@@ -74,9 +74,11 @@ def _store_tasks(batch: Batch, fresh: Mapping[str, tuple[str, Any]]) -> None:
             batch.enter("gold", task=first + i, payload={"answer": fresh[name][1]})
 
 
-def set_gold(batch: Batch, name: str, answer: Any, by: str | None = None, *, drawn: str = CHOSEN) -> dict[str, Any]:
-    """The truth of a task, or None to take it back. `drawn`: how the task was drawn; gold of random tasks calibrates
-    confidence, other gold only teaches."""
+def set_gold(
+    batch: WriteBatch, name: str, answer: Any, by: str | None = None, *, drawn: str = CHOSEN
+) -> dict[str, Any]:
+    """Set the gold of a task, or remove it (None). `drawn` is how the task was drawn: gold of random tasks calibrates
+    confidence, other gold is used in fits only."""
     task = batch.task(name)
     if answer is not None:
         payload = batch.payloads([task])[task] if batch.live.kind.looks else {}
@@ -86,12 +88,14 @@ def set_gold(batch: Batch, name: str, answer: Any, by: str | None = None, *, dra
     of = (t.task.c.project == batch.project, t.task.c.code == task)
     batch.execute(sa.update(t.task).where(*of).values(gold=None if answer is None else dumps(answer)))
     batch.note(by, "gold", task=name, answer=answer, drawn=how)
-    look_at_project(batch)
+    update_stopped(batch)
     return {"task": name, "answer": answer}
 
 
-def add_worker(batch: Batch, name: str, kind: str = "human", cost: float | None = None, by: str | None = None) -> int:
-    """A new worker's number."""
+def add_worker(
+    batch: WriteBatch, name: str, kind: str = "human", cost: float | None = None, by: str | None = None
+) -> int:
+    """Add a worker and return their code."""
     worker_name_of(name)
     if kind not in WORKER_KINDS:
         raise Problem(422, f"kind of worker must be one of {', '.join(WORKER_KINDS)}, got {kind[:40]!r}")
@@ -108,8 +112,8 @@ def add_worker(batch: Batch, name: str, kind: str = "human", cost: float | None 
     return code
 
 
-def pause(batch: Batch, name: str, reason: str, by: str | None = None) -> dict[str, Any]:
-    """Give this worker no more tasks; what they hold comes back."""
+def pause(batch: WriteBatch, name: str, reason: str, by: str | None = None) -> dict[str, Any]:
+    """Pause a worker; their assigned tasks are released."""
     worker = batch.worker(name)
     reason = text_of(reason, "the reason", 500).strip() or "paused by the lead"
     batch.enter("pause", worker=worker, payload={"reason": reason, "by": "lead"})
@@ -118,8 +122,8 @@ def pause(batch: Batch, name: str, reason: str, by: str | None = None) -> dict[s
     return {"worker": name, "paused": reason}
 
 
-def resume(batch: Batch, name: str, by: str | None = None) -> dict[str, Any]:
-    """Lift a pause, the floor's too."""
+def resume(batch: WriteBatch, name: str, by: str | None = None) -> dict[str, Any]:
+    """End a pause, also one by the floor."""
     worker = batch.worker(name)
     batch.enter("resume", worker=worker)
     _status(batch, worker, "active")
@@ -127,13 +131,13 @@ def resume(batch: Batch, name: str, by: str | None = None) -> dict[str, Any]:
     return {"worker": name, "paused": None}
 
 
-def _status(batch: Batch, worker: int, status: str) -> None:
+def _status(batch: WriteBatch, worker: int, status: str) -> None:
     of = (t.worker.c.project == batch.project, t.worker.c.code == worker)
     batch.execute(sa.update(t.worker).where(*of).values(status=status))
 
 
-def change(batch: Batch, given: Mapping[str, Any], by: str | None = None) -> dict[str, Any]:
-    """Other settings."""
+def change(batch: WriteBatch, given: Mapping[str, Any], by: str | None = None) -> dict[str, Any]:
+    """Change settings."""
     config = batch.live.config.changed(given)
     if given.get("accuracy") is not None:
         try:
@@ -145,5 +149,5 @@ def change(batch: Batch, given: Mapping[str, Any], by: str | None = None) -> dic
         of = t.project.c.id == batch.project
         batch.execute(sa.update(t.project).where(of).values(config=dumps(config.to_dict())))
         batch.note(by, "settings", **given)
-        look_at_project(batch)
+        update_stopped(batch)
     return config.to_dict()

@@ -1,1 +1,1 @@
-"""The state that follows from the log: names and codes, the session that decides, leases, snapshots."""
+"""The live state derived from the log: names and codes, the session, leases, snapshots."""

@@ -1,4 +1,4 @@
-"""The answers that stood at one event of the log, with the names of who and what."""
+"""The current answers at an event of the log, with the names of tasks and workers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..store import tables as t
 
 
 def answers_at(query: Callable[..., Any], project: str, until: int | None = None) -> list[Any]:
-    """(task, worker, answer, payload of the task, time, seconds, what was said about the answer) by task and worker;
-    what did not count is left out."""
+    """(task, worker, answer, payload of the task, time, seconds, metadata of the answer), ordered by task and worker;
+    without surplus answers."""
     e, later = t.event.alias("e"), t.event.alias("later")
     gone = [later.c.project == e.c.project, later.c.task == e.c.task, later.c.worker == e.c.worker, later.c.id > e.c.id]
     gone.append(later.c.kind.in_(("label", "undo")))

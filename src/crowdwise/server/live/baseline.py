@@ -1,4 +1,4 @@
-"""What the project's method believes: fitted in the background, kept as arrays beside the event that takes it over."""
+"""Baseline: the result of the last background fit, stored as arrays with the event that enters it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pack(arrays: Arrays) -> bytes:
 
 
 def unpack(data: bytes) -> Arrays:
-    """And back; numbers only."""
+    """The inverse of `pack`; numbers only."""
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
@@ -39,7 +39,7 @@ def load_baseline(query: Callable[..., Any], project: str, event: int) -> Any:
     data = query(sa.select(t.baseline.c.arrays).where(*of)).scalar()
     try:
         return None if data is None else unpack(data)
-    except Exception as error:  # damaged: the fit is worked out again from the log
+    except Exception as error:  # damaged: the fit is repeated from the log
         LOG.warning("the fit of event %d is damaged (%s) and is made again", event, type(error).__name__)
         return None
 
@@ -50,28 +50,27 @@ def text(value: Any) -> npt.NDArray[np.uint8]:
 
 
 def with_flags_of(before: Any, arrays: Arrays) -> Arrays:
-    """A fit that did not look for flags, with those that an earlier one found."""
-    kept = {name: value for name, value in side(before).items() if name in ("flags", "groups")}
-    return arrays | {"json": text(side(arrays) | kept)}
+    """The arrays of a fit without flags, with the flags of an earlier fit."""
+    kept = {name: value for name, value in summary_of(before).items() if name in ("flags", "groups")}
+    return arrays | {"json": text(summary_of(arrays) | kept)}
 
 
-def statement_of(beside: dict[str, Any]) -> StatedAccuracy | None:
-    """The share of right labels that a fit states; None where it states none."""
-    level = beside.get("trust", {})
+def statement_of(summary: dict[str, Any]) -> StatedAccuracy | None:
+    """The share of correct labels stated by a fit, or None."""
+    level = summary.get("trust", {})
     if level.get("right") is None:
         return None
     return StatedAccuracy(level["right"], level["low"], level["high"], level["checked"] > 0)
 
 
-def confidence_of(beside: dict[str, Any], tasks: Sequence[str]) -> npt.NDArray[np.float64]:
-    """How sure a fit is of each of these tasks where checked tasks measured it, else NaN; of kinds without an online
-    model."""
-    confidence = beside.get("confidence", {})
+def confidence_of(summary: dict[str, Any], tasks: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Confidence of a fit for these tasks if checked tasks measured it, else NaN; for kinds without an online model."""
+    confidence = summary.get("confidence", {})
     return np.array([confidence.get(task) for task in tasks], dtype=np.float64)
 
 
-def side(baseline: Any) -> dict[str, Any]:
-    """What a fit says beside its posterior: agreement, flags, and of other kinds the tasks' estimates."""
+def summary_of(baseline: Any) -> dict[str, Any]:
+    """The JSON part of a fit: statement, agreement, flags, and for other kinds the estimates of the tasks."""
     if baseline is None or "json" not in baseline:
         return {}
     table: dict[str, Any] = json.loads(baseline["json"].tobytes())

@@ -1,8 +1,8 @@
-"""The check queue: tasks drawn at random to be labelled by somebody who knows, whose answers calibrate confidence.
+"""The check queue: random tasks to be labelled by an expert, whose answers calibrate confidence.
 
-Every labelled task has a random number that follows from the seed alone, and the queue takes the smallest: drawn once
-or in several goes, also while more tasks are labelled in between, it is a uniform sample of the labelled tasks. Seed
-and tasks stand in the log.
+Every labelled task has a random number that depends on the seed only, and the queue takes the smallest ones. So it is a
+uniform sample of the labelled tasks, whether it is drawn at once or in several steps while more tasks are labelled. The
+seed and the tasks are in the log.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# How gold was drawn: from the check queue, at random by the lead's own statement, or in a way that nobody stated.
+# How gold tasks were chosen: by the check queue, at random as stated by the lead, or in an unknown way.
 CHECK, RANDOM, CHOSEN = "check", "random", "chosen"
 DRAWN = (CHOSEN, RANDOM)
 
 
 @dataclass
 class Checks:
-    """`queue` in the order in which tasks are to be checked; `done` are tasks whose gold was drawn at random, of the
-    queue or not; `changes` counts what changed of these."""
+    """`queue` is in the order of checking; `done` are all tasks with random gold; `changes` counts its changes."""
 
     seed: int | None = None
     queue: list[int] = field(default_factory=list)
@@ -30,12 +29,12 @@ class Checks:
     changes: int = 0
 
     def ask(self, seed: int, tasks: Sequence[int]) -> None:
-        """Put tasks into the queue that `draw` drew."""
+        """Append tasks drawn by `draw` to the queue."""
         self.seed = seed
         self.queue += tasks
 
     def note(self, task: int, there: bool) -> None:
-        """The truth of a task that was drawn at random became known, or was taken back."""
+        """Note that randomly drawn gold of a task was set or removed."""
         self.changes += 1
         if there:
             self.done.add(task)
@@ -44,12 +43,12 @@ class Checks:
 
     @property
     def waiting(self) -> list[int]:
-        """Tasks of the queue that are still to be checked."""
+        """Unchecked tasks of the queue."""
         return [task for task in self.queue if task not in self.done]
 
     @property
     def progress(self) -> dict[str, int]:
-        """asked, checked and left of the queue."""
+        """Numbers of tasks of the queue: asked, checked and left."""
         left = len(self.waiting)
         return {"asked": len(self.queue), "checked": len(self.queue) - left, "left": left}
 
@@ -59,13 +58,12 @@ class Checks:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Checks:
-        """What `to_dict` gave."""
+        """From `to_dict`."""
         return cls(**given | {"done": set(given["done"])})
 
 
 def draw(seed: int, among: npt.NDArray[np.bool_], n: int) -> list[int]:
-    """n of these tasks (a mask over all), those with the smallest random numbers; a longer mask begins with the same
-    numbers."""
+    """The n tasks of a mask with the smallest random numbers; a longer mask begins with the same numbers."""
     number = np.random.default_rng(seed).random(len(among))
     tasks = np.flatnonzero(among)
     chosen: list[int] = tasks[np.argsort(number[tasks], kind="stable")[:n]].tolist()

@@ -1,4 +1,4 @@
-"""Who and what: names of tasks and workers against their numbers."""
+"""Names and codes of tasks and workers, and counts by worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DAY = 86_400
 
 @dataclass(slots=True)
 class Worker:
-    """`paused` is why they get no tasks (""): they do."""
+    """A worker and counts of their answers; `paused` is the reason of a pause, empty if there is none."""
 
     name: str
     kind: str = "human"
@@ -26,12 +26,12 @@ class Worker:
     last: float = 0.0
 
     def count(self, at: float, by: int) -> None:
-        """So many answers that count more (or fewer) at this time."""
+        """Add `by` counted answers at this time."""
         self.answers += by
         self.count_today(at, by)
 
     def count_today(self, at: float, by: int) -> None:
-        """So many answers of this day more (or fewer), whether they count or not."""
+        """Add `by` answers of this day, counted or not."""
         day = int(at // DAY)
         if day != self.day:
             self.day, self.today = day, 0
@@ -40,8 +40,8 @@ class Worker:
 
 
 @dataclass
-class Crowd:
-    """Everybody and everything, in the order of their coming."""
+class NameRegister:
+    """Tasks and workers in the order of their arrival."""
 
     tasks: list[str] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
@@ -49,13 +49,13 @@ class Crowd:
     worker_code: dict[str, int] = field(default_factory=dict)
 
     def add_task(self, name: str) -> int:
-        """A new task's number."""
+        """Add a task and return its code."""
         self.task_code[name] = code = len(self.tasks)
         self.tasks.append(name)
         return code
 
     def add_worker(self, worker: Worker) -> int:
-        """A new worker's number."""
+        """Add a worker and return their code."""
         self.worker_code[worker.name] = code = len(self.workers)
         self.workers.append(worker)
         return code
@@ -65,8 +65,8 @@ class Crowd:
         return {"tasks": self.tasks, "workers": [asdict(worker) for worker in self.workers]}
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Crowd:
-        """What `to_dict` gave."""
+    def of(cls, given: dict[str, Any]) -> NameRegister:
+        """From `to_dict`."""
         made = cls(list(given["tasks"]), [Worker(**worker) for worker in given["workers"]])
         made.task_code = {name: code for code, name in enumerate(made.tasks)}
         made.worker_code = {worker.name: code for code, worker in enumerate(made.workers)}

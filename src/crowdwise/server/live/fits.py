@@ -1,4 +1,4 @@
-"""The fit in the background: the answers at one event of the log, judged by the project's method."""
+"""Background fit: the project's method on the answers at an event of the log."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from .statement import fit_calibrated, statement
 from .votes import votes_of
 
 Codes = npt.NDArray[np.integer[Any]]
-# Labels a class and worker below which confusion matrices say nothing, as in workers.study.
+# Labels per class and worker below which confusion matrices are uninformative, as in workers.study.
 _FEWEST = 8
-# Answers up to which every fit has a forecast of what more votes would bring; above, those that look for flags.
+# Number of answers up to which every fit includes a forecast of more votes; above it, only fits with flags.
 PLANNED = 20_000
-# A class in the evidence of a flag: fits know their numbers, people their names.
+# A class code in the evidence of a flag, which is replaced by its name.
 _CODE = re.compile(r"'(\d{4})'")
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The answers that counted at an event: codes where they are classes, else (task, worker, answer, payload) rows.
-    Of tasks with gold, and in `checked` of those whose gold was drawn at random, the same: codes, else names."""
+class FitInput:
+    """The counted answers at an event: codes if they are classes, else rows (task, worker, answer, payload) in
+    `answers`. Tasks in `gold`, and those with randomly drawn gold in `checked`, are codes or names accordingly."""
 
     config: Config
     n_tasks: int
@@ -53,9 +53,9 @@ class Rows:
     checked: tuple[Any, ...] = ()
 
 
-def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
-    """The answers of this moment."""
-    # A copy that a fit keeps for as long as it takes: of each answer as few bytes as will do.
+def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> FitInput:
+    """The current answers as input of a fit."""
+    # A copy for the duration of the fit, so with few bytes per answer.
     task, worker, label = (x.astype(np.int32) for x in live.session.model.answer_lists.rows()[:3])
     given = answers(live.last) if answers is not None and not live.config.sure else None
     names = tuple(entry.name for entry in live.crowd.workers)
@@ -64,12 +64,12 @@ def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     if not live.config.sure:
         tasks = live.crowd.tasks
         gold, checked = {tasks[t]: answer for t, answer in gold.items()}, tuple(tasks[t] for t in checked)
-    return Rows(live.config, len(live.crowd.tasks), task, worker, label, gold, given, names, checked)
+    return FitInput(live.config, len(live.crowd.tasks), task, worker, label, gold, given, names, checked)
 
 
-def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
-    """What the method believes, as arrays that the database keeps: posterior[task, class], or a text of JSON.
-    `flags`: whom to talk to as well, which takes ten times as long in a large project."""
+def fit_arrays(rows: FitInput, *, flags: bool = True) -> Arrays:
+    """The result of the method as arrays for the database: posterior[task, class], or a JSON text. With `flags`, also
+    flags of workers, which takes ten times as long in a large project."""
     if rows.config.sure:
         return _classes(rows, flags)
     answers = rows.answers or []
@@ -93,14 +93,13 @@ def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """What JSON knows: no NaN, no objects."""
+    """Values that JSON can hold: no NaN, no objects."""
     kept = {k: v for k, v in row.items() if not (isinstance(v, float) and not np.isfinite(v))}
     return {k: v if isinstance(v, str | int | float | bool | list) or v is None else str(v) for k, v in kept.items()}
 
 
-def _classes(rows: Rows, flags: bool) -> Arrays:
-    """posterior[task, class], NaN where a task has no answer; which labels can ship; and what else a lead wants to
-    know."""
+def _classes(rows: FitInput, flags: bool) -> Arrays:
+    """posterior[task, class], NaN for tasks without answers; which labels can ship; and the summary for the lead."""
     k = len(rows.config.classes)
     out, ships = np.full((rows.n_tasks, k), np.nan), np.zeros(rows.n_tasks, dtype=bool)
     if not len(rows.task):
@@ -124,14 +123,13 @@ def _classes(rows: Rows, flags: bool) -> Arrays:
 
 
 def _skills(result: Result) -> dict[str, list[float]]:
-    """Of each worker (their number) the skill with its interval."""
+    """Skill with its interval by the code of the worker."""
     ends = result.worker_table().select("worker", "skill_low", "skill", "skill_high").iter_rows()
     return {str(worker): [low, mean, high] for worker, low, mean, high in ends if np.isfinite([low, mean, high]).all()}
 
 
-def _flags(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
-    """What to talk to each worker (their number) about, with the evidence; and who copy each other, as groups of
-    names."""
+def _flags(votes: Annotations, result: Result, rows: FitInput) -> dict[str, Any]:
+    """Flags with their evidence by the code of the worker, and groups of names of workers who copy each other."""
     classes = rows.config.classes
     flags: dict[str, list[dict[str, str]]] = {}
     together: list[Flag] = []
@@ -147,7 +145,7 @@ def _flags(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
     return {"flags": flags, "groups": groups}
 
 
-def _agreement(rows: Rows, k: int) -> float | None:
+def _agreement(rows: FitInput, k: int) -> float | None:
     """The share of pairs of answers to one task that agree."""
     cell = rows.task.astype(np.int64) * k + rows.label
     n = np.bincount(cell, minlength=rows.n_tasks * k).reshape(rows.n_tasks, k).astype(float)

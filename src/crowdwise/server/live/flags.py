@@ -1,4 +1,4 @@
-"""Flags of workers as a lead sees them while the work runs, whatever kind of answers they give."""
+"""Flags of workers for the lead's page, for all kinds of answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...workers.flags import Flag
 
 
 def flagged(votes: Votes[Any], result: Result, names: Sequence[str]) -> dict[str, Any]:
-    """What the kind's own door says of its workers, who have their names in the votes: `flags` by their numbers in the
-    project, and `groups` of names that answer as one. A crowd that is too small to be judged has none."""
+    """The flags by the hooks of the kind: `flags` by the code of the worker in the project, and `groups` of names of
+    workers with dependent answers. Empty if there are too few answers."""
     if not result.kind.hooks.supports(KindHooks.flags):
         return {}
     try:
@@ -29,7 +29,7 @@ def flagged(votes: Votes[Any], result: Result, names: Sequence[str]) -> dict[str
 
 
 def groups_of(flags: Sequence[Flag]) -> list[list[Any]]:
-    """The workers of each group that answers as one, in order; a group has a flag for every member."""
+    """The groups of workers with dependent answers, sorted; a group has a flag for every member."""
     groups: list[set[Any]] = []
     for flag in flags:
         if not flag.partners:

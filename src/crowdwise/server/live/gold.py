@@ -1,4 +1,4 @@
-"""Known answers of a project as the library's fits take them, and what they can measure of each kind."""
+"""Gold of a project in the form that fits take, and what it can measure for each kind of answers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Use:
-    """What gold does for a kind of answers.
+    """The use of gold for a kind of answers.
 
-    `read(answer, payload)` writes an answer of the project as gold of a fit; None where fits take no gold of tasks.
-    `unmeasured` is why random gold measures nothing ("" where it does), `random_only` why other gold is not used ("":
-    it is, and teaches the fit).
+    `read(answer, payload)` converts an answer of the project to gold of a fit; None if fits take no gold of tasks.
+    `unmeasured` is the reason why random gold measures nothing (empty if it does), `random_only` the reason why other
+    gold is not used (empty if it is used in fits).
     """
 
     read: Callable[[Any, Payload], Any] | None = lambda answer, _: answer
@@ -27,7 +27,7 @@ class Use:
 
 
 def _winner(answer: str, payload: Payload) -> str:
-    """The item that won, or tie: an item may be called like the other side."""
+    """The item that won, or tie; by side, because an item may have the name of the other side."""
     return item_of(payload, answer) if answer in SIDES else answer
 
 
@@ -46,15 +46,15 @@ _USES = {
 
 
 def use_of(kind: str) -> Use:
-    """What gold does for answers of this kind."""
+    """The use of gold for this kind."""
     return _USES.get(kind, Use())
 
 
 def usable(
     kind: str, gold: Mapping[str, Any], drawn: Collection[str], shown: Mapping[str, Payload]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The gold of answered tasks as a fit takes it, and in one line each what of it is not used; `drawn` are tasks that
-    were drawn at random, `shown` is what answered tasks show."""
+    """The gold of answered tasks for a fit, and one line each on gold that is not used. `drawn` are randomly drawn
+    tasks, `shown` the payloads of answered tasks."""
     use = use_of(kind)
     answered = {task: answer for task, answer in gold.items() if task in shown}
     if use.read is None:

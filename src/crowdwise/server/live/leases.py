@@ -1,4 +1,4 @@
-"""Leases: which task is in whose hands, until when. They are kept in a table of their own, not in the log."""
+"""Leases: which task is assigned to which worker, and until when; in a table of their own, not in the log."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from ...active.session import Session
 
-# Ends that are kept beyond those of leases that run, before the list is made again.
+# Number of obsolete entries in the heap before it is rebuilt.
 _OLD = 1_024
 
 
 @dataclass(slots=True)
 class Lease:
-    """A task in a worker's hands."""
+    """The assignment of a task to a worker until `expires_at`."""
 
     id: int
     task: int
@@ -22,7 +22,7 @@ class Lease:
 
 
 class Leases:
-    """At most one lease of a task and a worker; the session counts what is in hand."""
+    """At most one lease per task and worker; the session counts the assigned tasks."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -31,43 +31,43 @@ class Leases:
         self.last = 0
 
     def put(self, lease: Lease, *, in_hand: bool = False) -> None:
-        """Begin a lease, or prolong it; `in_hand`: the session knows already."""
+        """Add or extend a lease; with `in_hand`, the session has assigned the task already."""
         pair = (lease.task, lease.worker)
         if pair not in self.held and not in_hand:
             self.session.hold(lease.task, lease.worker)
         self.held[pair] = lease
         heapq.heappush(self._ends, (lease.expires_at, lease.task, lease.worker))
-        if len(self._ends) > 2 * len(self.held) + _OLD:  # most were answered long before their time was over
+        if len(self._ends) > 2 * len(self.held) + _OLD:  # most leases end by an answer, long before they expire
             self._ends = [(lease.expires_at, lease.task, lease.worker) for lease in self.held.values()]
             heapq.heapify(self._ends)
         self.last = max(self.last, lease.id)
 
     def end(self, task: int, worker: int) -> bool:
-        """The task leaves the worker's hands; whether it was there."""
+        """End a lease; return whether there was one."""
         if self.held.pop((task, worker), None) is None:
             return False
         self.session.release(task, worker)
         return True
 
     def answered(self, task: int, worker: int) -> None:
-        """The same where an answer follows, with which the session itself lets the task go."""
+        """End a lease by an answer, by which the session itself releases the task."""
         self.held.pop((task, worker), None)
 
     def expire(self, now: float) -> int:
-        """Tasks whose time is over return to the pool; how many."""
+        """End expired leases; return their number."""
         n = 0
         while self._ends and self._ends[0][0] <= now:
             task, worker = heapq.heappop(self._ends)[1:]
             lease = self.held.get((task, worker))
-            if lease is not None and lease.expires_at <= now:  # not prolonged meanwhile
+            if lease is not None and lease.expires_at <= now:  # not extended meanwhile
                 n += self.end(task, worker)
         return n
 
     def of(self, worker: int) -> list[Lease]:
-        """What a worker has in hand, oldest first."""
+        """The leases of a worker, oldest first."""
         tasks = self.session.assigned.get(worker, [])
         return [self.held[task, worker] for task in tasks if (task, worker) in self.held]
 
     def others(self, task: int, worker: int) -> int:
-        """How many others have the task in hand."""
+        """Number of other workers to whom the task is assigned."""
         return int(self.session.task_index.busy[task]) - ((task, worker) in self.held)

@@ -1,4 +1,4 @@
-"""replay: the state that follows from a log. What the server has in memory is never anything else."""
+"""replay: the live state derived from a log."""
 
 from __future__ import annotations
 
@@ -6,49 +6,51 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..config import Config
-from ..store.log import Event
-from .fits import Rows, fit_arrays, rows_of
+from ..store.log import LogEvent
+from .fits import FitInput, fit_arrays, rows_of
 from .state import Live
 
-# What is kept of a fit, where it is; None where it must be worked out again.
-Kept = Callable[[Event], Any]
+# Returns the stored arrays of a fit, or None if it must be repeated.
+StoredFit = Callable[[LogEvent], Any]
 
 
 class Refits:
-    """What a fit of the log would have believed: the answers are noted when it begins."""
+    """Applies events, and repeats fits that are not stored: their input is taken when they begin."""
 
-    def __init__(self, live: Live, kept: Kept | None = None, answers: Callable[[int], Any] | None = None) -> None:
-        self.live, self._kept, self._answers = live, kept, answers
-        self._rows: Rows | None = None
+    def __init__(
+        self, live: Live, stored: StoredFit | None = None, answers: Callable[[int], Any] | None = None
+    ) -> None:
+        self.live, self._stored_fit, self._answers = live, stored, answers
+        self._rows: FitInput | None = None
 
-    def apply(self, event: Event) -> Any:
+    def apply(self, event: LogEvent) -> Any:
         """Apply an event, fits included."""
-        came = self.live.apply(event, self._settled)
+        result = self.live.apply(event, self._fitted)
         if event.kind == "refit":
             self._rows = rows_of(self.live, self._answers)
-        return came
+        return result
 
-    def _settled(self, event: Event) -> Any:
-        stored = None if self._kept is None else self._kept(event)
-        if stored is not None:
-            return stored
+    def _fitted(self, event: LogEvent) -> Any:
+        arrays = None if self._stored_fit is None else self._stored_fit(event)
+        if arrays is not None:
+            return arrays
         if self._rows is None:
-            raise ValueError(f"event {event.id} takes over a fit that the log does not begin")
+            raise ValueError(f"event {event.id} enters a fit that the log does not begin")
         return fit_arrays(self._rows)
 
 
 def replay(
-    log: Iterable[Event],
+    log: Iterable[LogEvent],
     config: Config,
     *,
     live: Live | None = None,
-    kept: Kept | None = None,
+    stored: StoredFit | None = None,
     answers: Callable[[int], Any] | None = None,
 ) -> Live:
-    """The state after a log. `live` is where it begins (nothing), `kept` finds fits that were stored, `answers(event)`
-    the answers of kinds that the online model does not hold."""
+    """The state after a log, starting from `live` (by default empty). `stored` returns stored fits, `answers(event)`
+    the answers of kinds without an online model."""
     live = Live(config) if live is None else live
-    fits = Refits(live, kept, answers)
+    fits = Refits(live, stored, answers)
     for event in log:
         try:
             fits.apply(event)

@@ -1,8 +1,8 @@
-"""Snapshots: the whole live state in one file, so that a start need not read the log from its beginning.
+"""Snapshots: the whole live state in one file, so that a start need not replay the whole log.
 
-A snapshot is a shortcut and nothing else: where it is missing, damaged, of another project or of another log, the log
-is replayed. The file has a line with the checksum of all that follows, a line of JSON (format, project, number of the
-last event in the snapshot, hash of the log up to it), and the arrays.
+If the snapshot is missing, damaged, or of another project or log, the log is replayed. The file has a line with the
+checksum of the rest, a line of JSON (format, project, last event in the snapshot, hash of the log up to it), and the
+arrays.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from ...active.stopping import Doubt, Progress
 from ...stats.gold_calibration import GoldCalibration
 from ..config import Config
 from .checks import Checks
-from .crowd import Crowd
+from .crowd import NameRegister
 from .leases import Leases
 from .state import Live
 
 FORMAT, NAME = 5, "state.npz"
-# Bytes that are hashed at once, and the longest line of the head.
+# Bytes that are hashed at once, and the maximum length of the JSON line.
 PART, LINE = 1 << 20, 4_096
 Arrays = dict[str, npt.NDArray[Any]]
 _PLAIN = ("last", "at", "surplus", "skips", "stopped", "refit", "refit_n", "refit_at", "refit_checks", "based")
 
 
 class Unusable(Exception):
-    """A snapshot that must not be used; the message says why."""
+    """A snapshot cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What a snapshot belongs to: the project, and the event up to which it has the log, with a hash of the log."""
+    """The origin of a snapshot: the project, the last event, and a hash of the log up to it."""
 
     uid: str
     last: int
@@ -52,8 +52,8 @@ class Mark:
 
 
 def take(live: Live) -> Arrays:
-    """A copy of the state as named arrays; what is no array stands in one text of JSON."""
-    session, board = live.session, live.session.task_index
+    """A copy of the state as named arrays; all other values are in one JSON text."""
+    session, index = live.session, live.session.task_index
     undoable = session.model._undoable
     plain: dict[str, Any] = {name: getattr(live, name) for name in _PLAIN}
     plain |= {
@@ -68,26 +68,26 @@ def take(live: Live) -> Arrays:
         "paused": list(session.paused.items()),
         "lifted": sorted(session.floor_exempt),
         "recent": list(session.recent),
-        "progress": [board.progress.n_tasks, board.progress.right, board.progress.spread],
-        "flips": [int(flip) for flip in board.flips.last],
-        "temperature": board.temperature,
-        "calibration": board.calibration and asdict(board.calibration),
-        "doubt": board.doubt and asdict(board.doubt),
-        "empty": sorted(board.exhausted),
+        "progress": [index.progress.n_tasks, index.progress.right, index.progress.spread],
+        "flips": [int(flip) for flip in index.flips.last],
+        "temperature": index.temperature,
+        "calibration": index.calibration and asdict(index.calibration),
+        "doubt": index.doubt and asdict(index.doubt),
+        "empty": sorted(index.exhausted),
         "undoable": undoable and [*undoable[:2], None if undoable[2] is None else undoable[2].tolist(), undoable[3]],
     }
     out: Arrays = {f"model_{name}": array for name, array in session.model.snapshot().items()}
-    out |= {"believed": board.posterior.copy(), "reason": board.reason.copy(), "fitted": board.fitted.copy()}
+    out |= {"believed": index.posterior.copy(), "reason": index.reason.copy(), "fitted": index.fitted.copy()}
     out |= {f"settled_{name}": array for name, array in (live.baseline or {}).items()}
     return out | {"plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
 
 
 def save(arrays: Arrays, mark: Mark, folder: Path) -> None:
-    """Write a snapshot beside the last one, then in its place."""
+    """Write a snapshot to a temporary file, then replace the last one."""
     folder.mkdir(exist_ok=True)
-    beside = folder / f"{NAME}.{os.getpid()}"
+    temporary = folder / f"{NAME}.{os.getpid()}"
     head = {"format": FORMAT, "uid": mark.uid, "last": mark.last, "log": mark.log}
-    with beside.open("w+b") as out:
+    with temporary.open("w+b") as out:
         out.write(b"0" * 64 + b"\n" + json.dumps(head).encode() + b"\n")
         np.savez(out, **arrays)  # type: ignore[arg-type]
         out.seek(65)
@@ -96,12 +96,12 @@ def save(arrays: Arrays, mark: Mark, folder: Path) -> None:
         out.write(digest)
         out.flush()
         os.fsync(out.fileno())
-    beside.replace(folder / NAME)
+    temporary.replace(folder / NAME)
 
 
 def load(folder: Path, uid: str, log: Callable[[int], str | None]) -> Live | None:
-    """The state of the last snapshot; None where there is none. `log(number)` is the hash of the log up to an event.
-    An Unusable where the snapshot is damaged or does not belong to this log."""
+    """The state of the last snapshot, or None. `log(number)` is the hash of the log up to an event. Raises Unusable if
+    the snapshot is damaged or does not belong to this log."""
     try:
         with (folder / NAME).open("rb") as file:
             digest = file.readline(65)
@@ -120,7 +120,7 @@ def load(folder: Path, uid: str, log: Callable[[int], str | None]) -> Live | Non
         return None
     except (Unusable, SQLAlchemyError):
         raise
-    except Exception as error:  # whatever an unknown writer put there
+    except Exception as error:  # any error of damaged content
         raise Unusable(f"it cannot be read: {type(error).__name__} {' '.join(str(error).split())[:80]}") from error
     if live.last != head["last"]:
         raise Unusable("its head and its state do not match")
@@ -128,13 +128,13 @@ def load(folder: Path, uid: str, log: Callable[[int], str | None]) -> Live | Non
 
 
 def discard(folder: Path) -> None:
-    """Remove a snapshot that is not used."""
+    """Delete an unusable snapshot."""
     with contextlib.suppress(OSError):
         (folder / NAME).unlink()
 
 
 def _digest(file: BinaryIO) -> bytes:
-    """The checksum of the rest of a file."""
+    """The checksum of the rest of the file."""
     digest = hashlib.sha256()
     while part := file.read(PART):
         digest.update(part)
@@ -145,7 +145,7 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
     live = Live(Config.of(plain["config"]))
     for name in _PLAIN:
         setattr(live, name, plain[name])
-    live.crowd = Crowd.of(plain["crowd"])
+    live.crowd = NameRegister.of(plain["crowd"])
     live.gold, live.checks = dict(plain["gold"]), Checks.of(plain["checks"])
     live.touched, live.minutes = set(plain["touched"]), dict(plain["minutes"])
     model = OnlineModel.restore({k.removeprefix("model_"): v for k, v in arrays.items() if k.startswith("model_")})
@@ -156,24 +156,23 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
     live.session = Session(model, config.asks_by, stop=config.stopping, settings=config.settings, seed=config.seed)
     live.leases = Leases(live.session)
     _restore_session(live.session, live, plain, arrays)
-    kept = {k.removeprefix("settled_"): v for k, v in arrays.items() if k.startswith("settled_")}
-    live.baseline = kept or None
+    live.baseline = {k.removeprefix("settled_"): v for k, v in arrays.items() if k.startswith("settled_")} or None
     return live
 
 
 def _restore_session(session: Session, live: Live, plain: dict[str, Any], arrays: Arrays) -> None:
-    board = session.task_index
+    index = session.task_index
     session.costs = {code: worker.cost for code, worker in enumerate(live.crowd.workers)}
     session.gold, session.spent = sorted(task for task in live.gold if live.hides_gold(task)), plain["spent"]
     session.skipped, session.paused = dict(plain["skipped"]), dict(plain["paused"])
     session.floor_exempt, session.recent = set(plain["lifted"]), deque(plain["recent"], maxlen=session.recent.maxlen)
-    board.posterior, board.reason = arrays["believed"].copy(), arrays["reason"].copy()
-    board.temperature, board.exhausted = plain["temperature"], set(plain["empty"])
-    board.calibration = None if plain["calibration"] is None else GoldCalibration(**plain["calibration"])
-    board.doubt = None if plain["doubt"] is None else Doubt(**plain["doubt"])
-    board.fitted = arrays["fitted"].copy()
+    index.posterior, index.reason = arrays["believed"].copy(), arrays["reason"].copy()
+    index.temperature, index.exhausted = plain["temperature"], set(plain["empty"])
+    index.calibration = None if plain["calibration"] is None else GoldCalibration(**plain["calibration"])
+    index.doubt = None if plain["doubt"] is None else Doubt(**plain["doubt"])
+    index.fitted = arrays["fitted"].copy()
     n_tasks, right, spread = plain["progress"]
-    board.progress = Progress(n_tasks, right, spread, doubt=board.doubt)
+    index.progress = Progress(n_tasks, right, spread, doubt=index.doubt)
     for flip in plain["flips"]:
-        board.flips.add(bool(flip))
-    board.priority_buckets.fill(board._buckets(np.arange(len(board.reason))))
+        index.flips.add(bool(flip))
+    index.priority_buckets.fill(index._buckets(np.arange(len(index.reason))))

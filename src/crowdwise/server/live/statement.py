@@ -1,6 +1,6 @@
-"""What a whole fit states: how far the answers can be trusted, and what the others need.
+"""The statement of a fit: the accuracy of the labels, and how many more votes are needed.
 
-The same functions make the statement of the terminal, the report and `crowdwise next`, so all pages agree.
+The terminal, the report and `crowdwise next` use the same functions, so that their statements agree.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from ...kinds.classes.scoring.summaries import dependence_sentences
 
 
 def fit_calibrated(votes: Votes[Any], method: str, gold: Mapping[Any, Any] | None, drawn: Collection[Any]) -> Result:
-    """The fit of a project's method (empty: the default). All gold teaches it; gold of the tasks `drawn` at random
-    calibrates its confidence. Gold that was chosen otherwise would say something of the tasks that were chosen."""
+    """Fit the project's method (empty: the default) with all gold. Gold of the tasks `drawn` at random calibrates its
+    confidence; other gold is not representative."""
     name = method or None
     sample = {task: answer for task, answer in (gold or {}).items() if task in drawn} or None
-    if not votes.kind.hooks.supports(
-        KindHooks.calibrate
-    ):  # what gold measures of these, the fit itself does (see gold.usable)
+    if not votes.kind.hooks.supports(KindHooks.calibrate):  # the fit itself uses random gold (see gold.usable)
         return fit(votes, name, gold or None, sampling=None if sample is None else "random")
     result = fit(votes, name, gold or None, calibrate=False)
     return result if sample is None else calibrated_on(result, votes, sample, "random")
@@ -37,10 +35,10 @@ def fit_calibrated(votes: Votes[Any], method: str, gold: Mapping[Any, Any] | Non
 def statement(
     votes: Votes[Any], result: Result, names: Sequence[str], *, plan: bool, unused: Sequence[str] = ()
 ) -> tuple[Statement | None, dict[str, Any]]:
-    """The statement, and in JSON: `trust` with its sentence and what else is to be noted, `need`, `advice`.
+    """The statement, and as JSON: `trust` with its sentence and notes, `need`, `advice`.
 
-    `names` are those of the workers, where the votes have their numbers; `plan` asks for the forecast of more votes,
-    and `unused` says what of the gold is not used.
+    `names` are the names of the workers if the votes have codes; `plan` adds the forecast of more votes; `unused` are
+    notes on gold that is not used.
     """
     level = of_kind(result)
     copying = [[names[int(code)] for code in group] for group in result.extra.get("copying") or []]

@@ -1,4 +1,4 @@
-"""From the answers of a project to votes of the library's kind."""
+"""Conversion of the answers of a project to votes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ...kinds.spans.answers import span_votes
 from ..config import Config
 from ..pair_sides import item_of
 
-# (task, worker, answer, payload of the task, when it came, how many seconds it took, what was said about the answer)
+# (task, worker, answer, payload of the task, time, seconds, metadata of the answer)
 Row = tuple[str, str, Any, dict[str, Any], float, float | None, dict[str, Any]]
-# What is said about answers and votes know of: how sure a judge is (a number of theirs), and facts of rows.
+# Metadata of answers that votes have: the stated confidence of a judge, and further columns of rows.
 SURE, FACTS = "confidence", {"cost": pl.Float64, "order": pl.String}
-# What a pair is about, by the name of the field that says so.
+# Fields of a payload that hold the prompt of a pair.
 CONTEXT = ("prompt", "context", "text")
 
 
@@ -34,26 +34,28 @@ def votes_of(config: Config, rows: Sequence[Row]) -> Votes[Any]:
     if not rows:
         raise DataError("there is no answer yet")
     task, worker, answer, shown, time, took, about = (list(column) for column in zip(*rows, strict=True))
-    numbers: dict[str, Any] = {"time": time} | _some({"duration": took, SURE: [as_share(x.get(SURE)) for x in about]})
+    numbers: dict[str, Any] = {"time": time} | _nonempty(
+        {"duration": took, SURE: [as_share(x.get(SURE)) for x in about]}
+    )
     votes = _MAKE[config.kind](config, task, worker, answer, shown, numbers)
-    facts = _some({name: [x.get(name) for x in about] for name in FACTS})
+    facts = _nonempty({name: [x.get(name) for x in about] for name in FACTS})
     if not facts:
         return votes
     who = {"task": task, "worker": worker}
     known_facts = pl.DataFrame({**who, **facts}, schema_overrides=FACTS, strict=False)
-    # In the order of the votes, without the rows that they left out.
+    # In the order of the votes, without rows that are not in them.
     kept = votes.to_frame().select(pl.col(*who).cast(pl.String))
     return replace(votes, about_rows=kept.join(known_facts, on=list(who), how="left", maintain_order="left").drop(*who))
 
 
-def _some(columns: dict[str, list[Any]]) -> dict[str, Any]:
-    """Columns in which something stands."""
+def _nonempty(columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """The columns that are not empty."""
     return {name: values for name, values in columns.items() if any(value is not None for value in values)}
 
 
 def _about_pairs(shown: list[dict[str, Any]]) -> dict[str, list[str | None]]:
     context = [next((str(payload[name]) for name in CONTEXT if payload.get(name)), None) for payload in shown]
-    return _some({"prompt": context})
+    return _nonempty({"prompt": context})
 
 
 def _classes(config: Config, task: Any, worker: Any, answer: Any, _: Any, numbers: Any) -> Votes[Any]:
@@ -70,7 +72,7 @@ def _numbers(_: Config, task: Any, worker: Any, answer: Any, __: Any, numbers: A
 
 
 def _sides(shown: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """The items of the tasks' two sides: their names where they have some, else what they show."""
+    """The names of the items of both sides of the tasks."""
     return [item_of(payload, "left") for payload in shown], [item_of(payload, "right") for payload in shown]
 
 
@@ -79,7 +81,7 @@ def _comparisons(_: Config, task: Any, worker: Any, answer: Any, shown: Any, num
     return comparison_votes(left, right, answer, worker=worker, task=task, **_about_pairs(shown), **numbers)
 
 
-def _same(_: Config, task: Any, worker: Any, answer: Any, shown: Any, numbers: Any) -> Votes[Any]:
+def _similarities(_: Config, task: Any, worker: Any, answer: Any, shown: Any, numbers: Any) -> Votes[Any]:
     left, right = _sides(shown)
     return similarity_votes(left, right, answer, worker=worker, task=task, **numbers)
 
@@ -100,7 +102,7 @@ _MAKE: dict[str, Callable[..., Votes[Any]]] = {
     "sets": _sets,
     "numbers": _numbers,
     "comparisons": _comparisons,
-    "similarities": _same,
+    "similarities": _similarities,
     "rankings": _rankings,
     "spans": _spans,
 }

@@ -1,4 +1,4 @@
-"""Alembic's door: the connection comes from `store.engine.migrate`."""
+"""Alembic's environment: the connection is set by `store.engine.migrate`."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""Pages for people: annotate, lead, join, log in."""
+"""Web pages: annotate, check, lead, join, log in."""

@@ -1,4 +1,4 @@
-"""The annotator's page: one task, big buttons; the same form with scripts (outbox, prefetch) and without."""
+"""The annotator's page: one task and a form, which works with scripts (outbox, prefetch) and without."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from . import forms
-from .api import Api, Refused
+from .api import Api, ApiRefusal
 from .frame import fragment, page
 from .task_view import view, words
 from .visitor import ACTING, Visitor, visitor
 
 router = APIRouter(include_in_schema=False, route_class=forms.PageRoute)
-# Tasks that a browser may hold at once: the one shown and those that wait behind it.
+# Largest number of tasks in a browser: the current one and prefetched ones.
 MOST_AHEAD = 4
-# Idempotency keys as the API takes them, which are sent in a header.
+# Idempotency keys that the API accepts, as they are sent in a header.
 _KEY = re.compile(r"[\x21-\x7e]{1,100}")
 
 
@@ -34,14 +34,14 @@ async def annotate(request: Request, project: str) -> Response:
 
 @router.post("/p/{project}/annotate/as")
 async def answer_as(request: Request, project: str) -> Response:
-    """An admin says under which name they answer; a new name is a new worker."""
+    """Set the name under which an admin answers; a new name is a new worker."""
     fields = await forms.read(request)
     forms.check(request, forms.one(fields, "csrf"))
     name, me = forms.one(fields, "name").strip(), await visitor(request)
     try:
         await Api.of(request).post(f"/projects/{project}/workers", {"name": name})
-    except Refused as no:
-        if no.status != 409:  # who is there already may answer again
+    except ApiRefusal as no:
+        if no.status != 409:  # the worker exists already
             if no.status != 422:
                 raise
             return page("as.html.j2", 422, me=me, csrf=forms.form_token(request), wrong=no.detail)
@@ -52,7 +52,7 @@ async def answer_as(request: Request, project: str) -> Response:
 
 @router.post("/p/{project}/annotate")
 async def answered(request: Request, project: str) -> Response:
-    """An answer, a skip or an undo from the plain form; then the page again, by redirection."""
+    """An answer, a skip or an undo from the plain form, followed by a redirect to the page."""
     fields = await forms.read(request)
     forms.check(request, forms.one(fields, "csrf"))
     api, me = Api.of(request), await visitor(request)
@@ -61,7 +61,7 @@ async def answered(request: Request, project: str) -> Response:
         act = forms.one(fields, "action", "answer")
         entry = Entry(act, forms.one(fields, "task"), forms.one(fields, "key"), fields)
         done = await _send(api, me, kind, entry)
-    except Refused as no:
+    except ApiRefusal as no:
         if no.status in (401, 403, 429) or no.status >= 500:
             raise
         return await _page(request, project, status=no.status, wrong=f"{no.title}. {no.detail}".strip())
@@ -72,7 +72,7 @@ async def answered(request: Request, project: str) -> Response:
 
 @router.get("/p/{project}/annotate/next")
 async def ahead(request: Request, project: str, n: int = 2) -> Response:
-    """Tasks for the script, each as the markup that the page would show."""
+    """Prefetched tasks for the script, as markup."""
     api = Api.of(request)
     me, about = await visitor(request), await api.get(f"/projects/{project}")
     assigned = await _next(api, me, min(max(n, 1), MOST_AHEAD))
@@ -83,7 +83,7 @@ async def ahead(request: Request, project: str, n: int = 2) -> Response:
 
 @router.post("/p/{project}/annotate/send")
 async def send(request: Request, project: str) -> Response:
-    """One entry of the script's outbox: the same fields as the form's, as JSON."""
+    """An entry of the script's outbox: the fields of the form as JSON."""
     forms.check(request, request.headers.get("x-form-token", ""))
     body = await forms.read_json(request)
     try:
@@ -91,7 +91,7 @@ async def send(request: Request, project: str) -> Response:
         ms = None if body.get("client_ms") is None else int(body["client_ms"])
         entry = Entry(str(body["action"]), str(body["task"]), str(body["key"]), fields, ms)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise Refused(422, "The answer is not written as the page writes it", "Reload the page.") from None
+        raise ApiRefusal(422, "The answer is not written as the page writes it", "Reload the page.") from None
     api = Api.of(request)
     me, about = await visitor(request), await api.get(f"/projects/{project}")
     done = await _send(api, me, about["kind"], entry)
@@ -103,7 +103,7 @@ async def send(request: Request, project: str) -> Response:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a form or the outbox hands in: an answer, a skip or an undo, under its own idempotency key."""
+    """An entry of a form or of the outbox: an answer, a skip or an undo, with its idempotency key."""
 
     act: str
     task: str
@@ -113,17 +113,17 @@ class Entry:
 
 
 async def _send(api: Api, me: Visitor, kind: str, entry: Entry) -> Any:
-    """Hand an entry on to the API."""
+    """Send an entry to the API."""
     if not _KEY.fullmatch(entry.key):
-        raise Refused(400, "The form has no key", "Reload the page and answer again.")
-    where, body = f"/projects/{me.project}", dict[str, Any](_named(me))
+        raise ApiRefusal(400, "The form has no key", "Reload the page and answer again.")
+    where, body = f"/projects/{me.project}", dict[str, Any](_worker_of(me))
     body |= {"task": entry.task} if entry.task else {}
     if entry.act == "skip":
         return await api.post(f"{where}/skips", body, entry.key)
     if entry.act == "undo":
         return await api.post(f"{where}/undo", body, entry.key)
     if entry.act != "answer":
-        raise Refused(422, "The page knows answer, skip and undo", f"Got {entry.act[:20]!r}.")
+        raise ApiRefusal(422, "The page knows answer, skip and undo", f"Got {entry.act[:20]!r}.")
     body["answer"] = forms.answer_of(kind, entry.fields)
     lease = forms.one(entry.fields, "lease")
     body |= {"lease": int(lease)} if lease.isdecimal() and len(lease) < 16 else {}
@@ -132,12 +132,12 @@ async def _send(api: Api, me: Visitor, kind: str, entry: Entry) -> Any:
 
 
 async def _next(api: Api, me: Visitor, n: int) -> Any:
-    """Tasks in the visitor's hands."""
-    return await api.get(f"/projects/{me.project}/next", n=n, **_named(me))
+    """Assigned tasks of the visitor."""
+    return await api.get(f"/projects/{me.project}/next", n=n, **_worker_of(me))
 
 
-def _named(me: Visitor) -> dict[str, str]:
-    """An admin says for whom; a worker's own token says it already."""
+def _worker_of(me: Visitor) -> dict[str, str]:
+    """The worker for whom an admin answers; empty for a worker's own token."""
     return {"worker": me.worker} if me.acting else {}
 
 
@@ -151,13 +151,13 @@ async def _page(
     task = tasks[0] if tasks else None
     return page(
         "annotate.html.j2", status, project=project, about=about, me=me, csrf=forms.form_token(request),
-        stopped=assigned.get("stopped"), progress=assigned.get("progress") or {}, said=notice, wrong=wrong,
+        stopped=assigned.get("stopped"), progress=assigned.get("progress") or {}, notice=notice, wrong=wrong,
         undo_key=forms.new_key(), **parts_of(about, task),
     )  # fmt: skip
 
 
 def parts_of(about: Any, task: Any) -> dict[str, Any]:
-    """What the template of a task reads."""
+    """The variables of the task template."""
     shown = None if task is None else view(task)
     kind, classes = about["kind"], about["classes"]
     spelled = words(shown["text"]) if shown and kind == "spans" else []
@@ -168,7 +168,7 @@ def parts_of(about: Any, task: Any) -> dict[str, Any]:
 
 
 def _keys(classes: list[str]) -> list[str]:
-    """The key of each class: itself where all are digits, else 1 to 9 for the first nine."""
+    """The keyboard key of each class: the class itself if all are digits, else 1 to 9 for the first nine."""
     if all(len(name) == 1 and name in "0123456789" for name in classes):
         return classes
     return [str(place) if place <= 9 else "" for place in range(1, len(classes) + 1)]
@@ -180,6 +180,6 @@ def _as_markup(about: Any, task: Any) -> dict[str, Any]:
 
 
 async def _in_hand(api: Api, me: Visitor, name: str) -> Any:
-    """A task whose answer was taken back, if the worker holds it again."""
+    """A task whose answer was undone, if it is assigned to the worker again."""
     assigned = await _next(api, me, 2 * MOST_AHEAD)
     return next((task for task in assigned["tasks"] if task["id"] == name), None)

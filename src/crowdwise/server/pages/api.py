@@ -1,6 +1,6 @@
-"""The pages' only way to the data: the API itself, called in this process with what the caller has shown.
+"""Access of the pages to the API, in this process and with the caller's token.
 
-A page can therefore do nothing that the API would refuse its caller, and there is one place that decides who may what.
+Pages therefore have no other rights than their caller, and authorisation is decided in one place.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from httpx import ASGITransport, AsyncClient, InvalidURL
 from ..api.who import COOKIE
 
 
-class Refused(Exception):
-    """The API's answer was no; `title` and `detail` are sentences for people."""
+class ApiRefusal(Exception):
+    """The API refused a request; `title` and `detail` are shown on the page."""
 
-    # What our scripts know a problem by, where they must know it.
+    # The type of the problem, for the scripts of the pages.
     kind = "about:blank"
 
     def __init__(self, status: int, title: str, detail: str = "", retry_after: str = "") -> None:
@@ -25,15 +25,15 @@ class Refused(Exception):
         self.status, self.title, self.detail, self.retry_after = status, title, detail, retry_after
 
 
-class NotOurForm(Refused):
-    """A form from another site, or from before somebody else logged in."""
+class NotOurForm(ApiRefusal):
+    """A form from another site, or from an earlier login."""
 
     kind = "/problems/form"
 
 
 @dataclass(frozen=True)
 class Api:
-    """The API as the one who made this request may use it."""
+    """The API with the rights of the caller of a request."""
 
     request: Request
     token: str
@@ -44,18 +44,18 @@ class Api:
         return cls(request, request.cookies.get(COOKIE, ""))
 
     async def get(self, path: str, **params: Any) -> Any:
-        """What the API answers to GET."""
+        """The response to GET."""
         return (await self._ask("GET", path, params=params))[1]
 
     async def post(self, path: str, body: Any, key: str = "") -> Any:
-        """What the API answers to POST; `key` is the idempotency key."""
+        """The response to POST; `key` is the idempotency key."""
         return (await self._ask("POST", path, json=body, key=key))[1]
 
     async def patch(self, path: str, body: Any) -> Any:
-        """What the API answers to PATCH."""
+        """The response to PATCH."""
         return (await self._ask("PATCH", path, json=body))[1]
 
-    async def _ask(self, method: str, path: str, key: str = "", **what: Any) -> tuple[int, Any]:
+    async def _ask(self, method: str, path: str, key: str = "", **options: Any) -> tuple[int, Any]:
         headers = {"Accept": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -67,9 +67,11 @@ class Api:
         async with AsyncClient(transport=transport) as http:
             try:
                 base = str(self.request.base_url).rstrip("/")
-                request = http.build_request(method, base + path, headers=headers, **what)
-            except (InvalidURL, ValueError) as error:  # a text that no header, address or JSON document can hold
-                raise Refused(400, "The request cannot be read", "It holds a character that cannot be used.") from error
+                request = http.build_request(method, base + path, headers=headers, **options)
+            except (InvalidURL, ValueError) as error:  # a text that a header, URL or JSON document cannot hold
+                raise ApiRefusal(
+                    400, "The request cannot be read", "It holds a character that cannot be used."
+                ) from error
             response = await http.send(request)
         body = response.json() if "json" in response.headers.get("content-type", "") else {}
         if response.status_code >= 400:
@@ -78,5 +80,5 @@ class Api:
                 str(problem.get("title") or "The server could not do that"),
                 str(problem.get("detail") or ""),
             )
-            raise Refused(response.status_code, title, detail, response.headers.get("retry-after", ""))
+            raise ApiRefusal(response.status_code, title, detail, response.headers.get("retry-after", ""))
         return response.status_code, body

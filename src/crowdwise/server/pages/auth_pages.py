@@ -1,4 +1,4 @@
-"""How people come in: an invite link, a token, the first page; and how they go."""
+"""Pages of invitations, login and logout, and the index page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..api.who import drop_cookie, set_cookie
 from ..problems import Problem
 from ..project import Project
 from . import forms
-from .api import Api, Refused
+from .api import Api, ApiRefusal
 from .frame import page, static
 from .visitor import visitor
 
@@ -23,7 +23,7 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True)
 class Invite:
-    """What an invitation is to, and until when (seconds since 1970)."""
+    """An invitation: the question of the project, and its expiry (seconds since 1970)."""
 
     question: str
     until: float
@@ -31,10 +31,10 @@ class Invite:
 
 @router.get("/")
 async def index(request: Request) -> Response:
-    """Where the one who is logged in may go."""
+    """The index page with the links that the visitor may use."""
     try:
         me = await visitor(request)
-    except Refused as no:
+    except ApiRefusal as no:
         if no.status != 401:
             raise
         me = None
@@ -42,24 +42,24 @@ async def index(request: Request) -> Response:
 
 
 @router.get("/static/{edition}/{name}")
-async def ours(edition: str, name: str) -> Response:  # noqa: ARG001 (another content, another address)
+async def static_file(edition: str, name: str) -> Response:  # noqa: ARG001 (part of the URL, for caching)
     """A style sheet or a script."""
     asset = static(name)
     if asset is None:
-        raise Refused(404, "There is no such file")
+        raise ApiRefusal(404, "There is no such file")
     return asset
 
 
 @router.get("/join/{code}")
 async def invited(request: Request, code: str) -> Response:
-    """What one is invited to, and a field for one's name; looking does not use the invite up."""
+    """The page of an invitation, with a field for the name; viewing it does not use the invitation."""
     invite = await _invite(request, code)
     return page("join.html.j2", invite=invite, code=code, csrf=forms.form_token(request), wrong="", name="")
 
 
 @router.post("/join/{code}")
 async def joined(request: Request, code: str) -> Response:
-    """A new worker, and their token as this browser's cookie."""
+    """Add a worker and store their token as a cookie."""
     fields = await forms.read(request)
     forms.check(request, forms.one(fields, "csrf"))
     name = forms.one(fields, "name").strip()
@@ -78,21 +78,21 @@ async def joined(request: Request, code: str) -> Response:
 
 @router.get("/login")
 async def login(request: Request, next: str = "/") -> Response:
-    """A field for the token."""
-    # A link in a mail opens the page without the cookie, which goes only where we ourselves lead: lead there once.
+    """The login page."""
+    # A link in a mail opens the page without the cookie (SameSite), so the page links to itself once.
     again = _local(next) if request.headers.get("sec-fetch-site") == "cross-site" else ""
     return page("login.html.j2", csrf=forms.form_token(request), next=_local(next), wrong="", again=again)
 
 
 @router.post("/login")
 async def logged_in(request: Request) -> Response:
-    """The token as this browser's cookie, if it is a good one."""
+    """Store a valid token as a cookie."""
     fields = await forms.read(request)
     forms.check(request, forms.one(fields, "csrf"))
     token, where = forms.one(fields, "token").strip(), _local(forms.one(fields, "next", "/"))
     try:
         await Api(request, token or "none").get(f"/projects/{request.app.state.project.name}")
-    except Refused as no:
+    except ApiRefusal as no:
         if no.status not in (400, 401, 403, 422):
             raise
         wrong = "This token is not known here, or was revoked."
@@ -102,7 +102,7 @@ async def logged_in(request: Request) -> Response:
 
 @router.post("/logout")
 async def logged_out(request: Request) -> Response:
-    """Forget the token in this browser; it stays good elsewhere."""
+    """Delete the cookie; the token stays valid."""
     forms.check(request, forms.one(await forms.read(request), "csrf"))
     answer = RedirectResponse("/", status_code=303)
     drop_cookie(answer)
@@ -116,14 +116,14 @@ def _with_cookie(request: Request, where: str, token: str) -> Response:
 
 
 async def _invite(request: Request, code: str) -> Invite:
-    """An invitation that is still good; who guesses codes is slowed down."""
+    """A valid invitation; requests are rate limited against guessing."""
     project: Project = request.app.state.project
     try:
         request.app.state.strangers.take(request.client.host if request.client else "nowhere")
         row = await project.queue.ask(lambda batch: auth.invitation(batch.query, batch.project, code, batch.now))
     except Problem as problem:
         title = "This link does not open the door" if problem.status in (403, 404) else "That did not work"
-        raise Refused(problem.status, title, _sentence(problem)) from problem
+        raise ApiRefusal(problem.status, title, _sentence(problem)) from problem
     return Invite(project.queue.live.config.question, row.expires_at)
 
 
@@ -132,6 +132,6 @@ def _sentence(problem: Problem) -> str:
 
 
 def _local(where: str) -> str:
-    """A path on this server, whatever the address says."""
+    """A path on this server; / for any other URL."""
     fine = where.startswith("/") and not where.startswith(("//", "/\\")) and where.isprintable() and "\\" not in where
     return where if fine else "/"

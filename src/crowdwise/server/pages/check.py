@@ -1,4 +1,4 @@
-"""The check page: random tasks one after the other for somebody who knows; plain forms, no answers of others."""
+"""The check page: random tasks for an expert, with plain forms and without the answers of others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from . import forms
 from .annotate import parts_of
-from .api import Api, Refused
+from .api import Api, ApiRefusal
 from .frame import page
 from .visitor import visitor
 
@@ -20,13 +20,13 @@ _MOST_PASSED = 10**6
 
 @router.get("/p/{project}/check")
 async def check(request: Request, project: str, after: int = 0, last: str = "") -> Response:
-    """The next task of the queue; `after` tasks are passed over for now, `last` is the one that was answered before."""
+    """The next task of the queue; `after` tasks are passed over for now, `last` is the task answered before."""
     return await _page(request, project, after=min(max(after, 0), _MOST_PASSED), last=last[:200])
 
 
 @router.post("/p/{project}/check")
 async def checked(request: Request, project: str) -> Response:
-    """An answer, or the last one taken back; then the page again."""
+    """An answer, or the undo of the last one, followed by a redirect to the page."""
     fields = await forms.read(request)
     forms.check(request, forms.one(fields, "csrf"))
     api, task = Api.of(request), forms.one(fields, "task")
@@ -38,7 +38,7 @@ async def checked(request: Request, project: str) -> Response:
         else:
             answer = forms.answer_of((await api.get(f"/projects/{project}"))["kind"], fields)
         await api.post(f"/projects/{project}/checks/labels", {"task": task, "answer": answer})
-    except Refused as no:
+    except ApiRefusal as no:
         if no.status in (401, 403, 429) or no.status >= 500:
             raise
         return await _page(request, project, status=no.status, after=after, wrong=no.detail or no.title)
@@ -53,7 +53,7 @@ async def _page(
     api = Api.of(request)
     me, about = await visitor(request), await api.get(f"/projects/{project}")
     queue = await api.get(f"/projects/{project}/checks/next", after=after)
-    if not queue["tasks"] and after:  # those that were passed over come again
+    if not queue["tasks"] and after:  # start again with those that were passed over
         after, queue = 0, await api.get(f"/projects/{project}/checks/next")
     task: Any = queue["tasks"][0] if queue["tasks"] else None
     return page(

@@ -1,6 +1,6 @@
-"""Forms: that they are ours (a token that only our pages know), and the answer that the fields of each kind spell.
+"""Forms: protection against forged ones (CSRF tokens), and conversion of their fields to an answer of each kind.
 
-The form is the truth of an answer, with scripts and without: a script fills fields, no more.
+The form defines the answer with scripts and without; scripts only fill its fields.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ..api.who import COOKIE
 from ..auth import csrf_of
 from ..problems import Problem
 from ..serialization import value_of
-from .api import NotOurForm, Refused
+from .api import ApiRefusal, NotOurForm
 
 Fields = list[tuple[str, str]]
-# The cookie of a visitor who is not logged in: the token of their forms follows from it, so that each has their own.
+# The cookie of a visitor without login, from which the CSRF token of their forms is derived.
 VISITOR, LONGEST = "crowdwise_visitor", 200
 
 
 def form_token(request: Request) -> str:
-    """What our forms carry: it follows from a cookie, which other sites can make a browser send but cannot read."""
+    """The CSRF token of forms, derived from a cookie that other sites can make a browser send but cannot read."""
     return csrf_of(request.cookies.get(COOKIE, "") or _visitor(request))
 
 
 def _visitor(request: Request) -> str:
-    """The secret of a visitor without a token; a new one is set as a cookie with the response (`PageRoute`)."""
+    """The secret of a visitor without login; a new one is set as a cookie with the response (`PageRoute`)."""
     cookie = request.cookies.get(VISITOR, "")[:LONGEST]
     if cookie:
         return cookie
@@ -42,10 +42,10 @@ def _visitor(request: Request) -> str:
 
 
 class PageRoute(APIRoute):
-    """A route of a page: a visitor who got a new secret gets its cookie."""
+    """A route of a page, which sets the cookie of a new visitor."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of the framework, and the cookie."""
+        """The handler of FastAPI, which also sets the cookie."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -61,7 +61,7 @@ class PageRoute(APIRoute):
 
 
 def check(request: Request, token: str) -> None:
-    """Refuse a form that is not from our pages."""
+    """Refuse a form that is not from a page of this server."""
     if not _from_here(request):
         raise NotOurForm(403, "This form came from another site", "Open the page itself and send it from there.")
     if not hmac.compare_digest(form_token(request).encode(), token.encode()):
@@ -69,8 +69,8 @@ def check(request: Request, token: str) -> None:
 
 
 def _from_here(request: Request) -> bool:
-    """Whether the browser says that a page of ours sent the form. Browsers that do not say so by Sec-Fetch-Site name
-    the page's origin; the scheme is not compared, since a proxy may have brought TLS."""
+    """Whether the form comes from a page of this server by Sec-Fetch-Site, or by Origin in browsers without it; the
+    scheme is not compared because a proxy may provide TLS."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")
@@ -86,24 +86,24 @@ def _from_here(request: Request) -> bool:
 
 
 async def read(request: Request) -> Fields:
-    """The fields of a plain form, in their order; a Refused with 400 where they are not text."""
+    """The fields of a plain form in their order; refused with 400 if they are not text."""
     try:
         form = await request.form()
         fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
         for name, value in fields:
-            (name + value).encode()  # the form may name an encoding that has halves of surrogate pairs
+            (name + value).encode()  # the encoding of the form may allow lone surrogates
     except (LookupError, UnicodeError):
         raise _unreadable("It holds a character that is none, or an encoding that is not known.") from None
     return fields
 
 
 async def read_json(request: Request) -> Any:
-    """The JSON of a script; a Refused with 400 where it is not JSON or holds what cannot be stored."""
+    """The JSON body of a script; refused with 400 if it is invalid or cannot be stored."""
     return json_of(await request.body())
 
 
 def json_of(text: str | bytes) -> Any:
-    """A value that is written as JSON; a Refused with 400 where it is not JSON or holds what cannot be stored."""
+    """The value of a JSON text; refused with 400 if it is invalid or cannot be stored."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -112,8 +112,8 @@ def json_of(text: str | bytes) -> Any:
 
 
 def storable(value: Any) -> Any:
-    """A value of a form or a script. Numbers and JSON of all pages go through here, so that what cannot be stored
-    (half a surrogate pair, NaN, 1e400, thousands of digits, deep nesting) is a Refused with 400 before it is used."""
+    """Check a value of a form or a script. Values that cannot be stored (lone surrogates, NaN, 1e400, thousands of
+    digits, deep nesting) are refused with 400 before they are used."""
     try:
         return value_of(value, "the request")
     except Problem as problem:
@@ -121,23 +121,23 @@ def storable(value: Any) -> Any:
 
 
 def number_of(text: str, what: str) -> float:
-    """A finite number that is written in a field; a Refused with 422 where it is none."""
+    """The finite number of a field; refused with 422 otherwise."""
     try:
         return float(storable(float(text)))
-    except (Refused, ValueError):
-        raise Refused(422, f"{what} is not a number", f"Got {text[:20]!r}.") from None
+    except (ApiRefusal, ValueError):
+        raise ApiRefusal(422, f"{what} is not a number", f"Got {text[:20]!r}.") from None
 
 
 def whole_of(text: str, what: str) -> int:
-    """A whole number that is written in a field; a Refused with 422 where it is none."""
+    """The whole number of a field; refused with 422 otherwise."""
     try:
         return int(storable(int(text)))
-    except (Refused, ValueError):
-        raise Refused(422, f"{what} is a whole number", f"Got {text[:20]!r}.") from None
+    except (ApiRefusal, ValueError):
+        raise ApiRefusal(422, f"{what} is a whole number", f"Got {text[:20]!r}.") from None
 
 
-def _unreadable(detail: str) -> Refused:
-    return Refused(400, "The request cannot be read", detail)
+def _unreadable(detail: str) -> ApiRefusal:
+    return ApiRefusal(400, "The request cannot be read", detail)
 
 
 def one(fields: Fields, name: str, default: str = "") -> str:
@@ -156,29 +156,29 @@ def new_key() -> str:
 
 
 def answer_of(kind: str, fields: Fields) -> Any:
-    """The answer that these fields spell, as the API takes it."""
+    """The answer of these fields in the form of the API."""
     return _READERS.get(kind, _choice)(fields)
 
 
 def _choice(fields: Fields) -> str:
     choices = every(fields, "answer")
     if not choices:
-        raise Refused(422, "No answer was chosen", "Choose one, or skip the task.")
+        raise ApiRefusal(422, "No answer was chosen", "Choose one, or skip the task.")
     return choices[0]
 
 
 def _number(fields: Fields) -> float:
     try:
         return number_of(_choice(fields).strip(), "The answer")
-    except Refused as refused:
-        raise Refused(refused.status, refused.title, "Write digits, with a point before decimals: 3.5.") from None
+    except ApiRefusal as refused:
+        raise ApiRefusal(refused.status, refused.title, "Write digits, with a point before decimals: 3.5.") from None
 
 
 def _ranking(fields: Fields) -> list[str]:
     places = [whole_of(place, "A place") for place in every(fields, "rank")]
     items = every(fields, "item")
     if len(places) != len(items) or sorted(places) != list(range(1, len(items) + 1)):
-        raise Refused(422, "Each place is given once", f"Use every place from 1 to {len(items)} for one item.")
+        raise ApiRefusal(422, "Each place is given once", f"Use every place from 1 to {len(items)} for one item.")
     return [item for _, item in sorted(zip(places, items, strict=True))]
 
 
@@ -189,7 +189,7 @@ def _spans(fields: Fields) -> list[dict[str, Any]]:
         if start.strip() or end.strip():
             first, last = whole_of(start, "A start"), whole_of(end, "An end")
             if not 0 <= first < last or not tag:
-                raise Refused(422, "A span needs a start, a later end and a tag", f"Got {first} to {last}.")
+                raise ApiRefusal(422, "A span needs a start, a later end and a tag", f"Got {first} to {last}.")
             spans.append({"start": first, "end": last, "label": tag})
     return spans
 

@@ -1,7 +1,7 @@
-"""What every page shares: templates, style and scripts under a name that changes with their content, headers.
+"""Common parts of all pages: templates, static files with content-dependent URLs, headers.
 
-Nothing is written into a page but through the templates, which escape everything; the policy allows scripts and style
-sheets from this server alone, none of them inline, so that a stranger's text that slipped through would stay text.
+Pages are written by templates only, which escape all values; the policy allows scripts and style sheets of this server
+only, none of them inline, so that injected markup would have no effect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from ...report import svg, text
 from .guidelines import rendered
 
-# The service worker may stand between the server and the pages of projects, though it lies elsewhere.
+# The service worker, whose scope are the pages of projects although it has another path.
 WORKER = "offline.js"
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLICY = (
@@ -35,22 +35,22 @@ HEADERS = {
 
 
 def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A whole page from one of our templates."""
+    """A page from a template."""
     return HTMLResponse(fragment(template, **values), status_code=status, headers=HEADERS)
 
 
 def fragment(template: str, **values: Any) -> str:
-    """A piece of a page; every value is escaped."""
+    """A part of a page; every value is escaped."""
     return _environment().get_template(template).render(**values)
 
 
 def error_page(status: int, title: str, detail: str = "", *, back: str = "/") -> HTMLResponse:
-    """What went wrong, for people: one sentence, and a way on."""
+    """An error page with a link back."""
     return page("error.html.j2", status, heading=title, detail=detail, back=back)
 
 
 def static(name: str) -> Response | None:
-    """A style sheet or script of ours; it may be kept for ever, since another content has another address."""
+    """A style sheet or script; it may be cached for ever, because its URL depends on the content."""
     content = _static().get(name)
     if content is None:
         return None
@@ -63,7 +63,7 @@ def static(name: str) -> Response | None:
 
 @cache
 def edition() -> str:
-    """A short name of all static files together, so that scripts can import each other by their plain names."""
+    """A hash of all static files together, so that scripts can import each other by relative names."""
     digest = hashlib.sha256()
     for name, content in sorted(_static().items()):
         digest.update(name.encode() + b"\0" + content + b"\0")
@@ -73,18 +73,18 @@ def edition() -> str:
 @cache
 def _static() -> dict[str, bytes]:
     entries = files("crowdwise.server.pages").joinpath("static").iterdir()
-    ours = {entry.name: entry.read_bytes() for entry in entries if entry.name.rpartition(".")[2] in _TYPES}
-    # The report's look is the pages' look: one style sheet, one home.
-    return ours | {"report.css": files("crowdwise.report").joinpath("static", "report.css").read_bytes()}
+    static_files = {entry.name: entry.read_bytes() for entry in entries if entry.name.rpartition(".")[2] in _TYPES}
+    # Pages and reports share a style sheet.
+    return static_files | {"report.css": files("crowdwise.report").joinpath("static", "report.css").read_bytes()}
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("crowdwise.server.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {
+    environment.filters |= {
         "number": text.number,
         "percent": text.percent,
         "shown": text.shown,
@@ -92,13 +92,13 @@ def _environment() -> Environment:
         "moment": _moment,
         "whole": _whole,
     }
-    made.globals |= {"span": text.span, "count": text.count, "interval": svg.interval, "bands": svg.bands}
-    made.globals |= {"static": lambda name: f"/static/{edition()}/{name}"}
-    return made
+    environment.globals |= {"span": text.span, "count": text.count, "interval": svg.interval, "bands": svg.bands}
+    environment.globals |= {"static": lambda name: f"/static/{edition()}/{name}"}
+    return environment
 
 
 def _whole(value: str) -> Markup:
-    """A text for an attribute that keeps its carriage returns, which a browser would take out: places count them."""
+    """A text for an attribute, with carriage returns, which browsers would drop but span positions count."""
     return Markup(escape(value).replace("\r", Markup("&#13;")))
 
 

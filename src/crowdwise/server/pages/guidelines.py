@@ -1,4 +1,4 @@
-"""Guidelines as the lead wrote them (Markdown) to what a page may show: no markup of their own, no active links."""
+"""Guidelines (Markdown) as safe HTML, without raw HTML and without links other than http(s) and mail."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-# Pages have a first and a second heading of their own.
+# Pages have headings of the first and second level.
 _SHALLOWEST = 3
 
 
 @lru_cache(maxsize=64)
 def rendered(source: str) -> Markup:
-    """HTML of Markdown: raw HTML stays text, links lead to http(s) or mail only, headings start at the third level."""
+    """HTML of Markdown: raw HTML is escaped, links are http(s) or mail only, headings start at the third level."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     parser.validateLink = _harmless  # type: ignore[method-assign]
     parser.add_render_rule("link_open", _link_open)
@@ -30,7 +30,7 @@ def _harmless(url: str) -> bool:
 
 
 def _link_open(renderer: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
-    """A link opens beside the page, so that nobody loses the task they are at, and does not say where it came from."""
+    """Links open in a new tab, so that the current task is not lost, and without a referrer."""
     tokens[index].attrSet("target", "_blank")
     tokens[index].attrSet("rel", "noopener noreferrer nofollow")
     out: str = renderer.renderToken(tokens, index, options, env)

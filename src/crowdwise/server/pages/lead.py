@@ -1,4 +1,4 @@
-"""The lead's page: how far it is, who answers how well, what is contested; a few acts, each a plain form."""
+"""The lead's page: progress, quality of workers, contested tasks; actions by plain forms."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from ...evaluation.statement import TO_CHECK
 from . import forms, lead_view
-from .api import Api, Refused
+from .api import Api, ApiRefusal
 from .frame import fragment, page
 from .visitor import visitor
 
 router = APIRouter(include_in_schema=False, route_class=forms.PageRoute)
 CONTESTED = 12
-# What the page says after an act; the address carries the word, never a sentence.
-SAID = {
+# Notices after an action, by the name of the action in the URL.
+NOTICES = {
     "pause": "The worker is paused and gets no more tasks.",
     "resume": "The worker gets tasks again.",
     "gold": "The gold answer is kept.",
@@ -30,13 +30,13 @@ SAID = {
 
 @router.get("/p/{project}/lead")
 async def lead(request: Request, project: str, said: str = "", refresh: int = 0) -> Response:
-    """The page as of now; `refresh` reloads it every so many seconds where scripts are off."""
-    return await _page(request, project, told=SAID.get(said, ""), refresh=min(max(refresh, 0), 3600))
+    """The page; `refresh` is the interval in seconds at which it reloads without scripts."""
+    return await _page(request, project, notice=NOTICES.get(said, ""), refresh=min(max(refresh, 0), 3600))
 
 
 @router.get("/p/{project}/lead/live")
 async def live(request: Request, project: str) -> Response:
-    """The parts that change, for the script."""
+    """The changing parts of the page, for the script."""
     parts = await _parts(Api.of(request), request, project)
     body = {name: fragment(f"lead/{name}.html.j2", **parts) for name in ("trust", "counts", "workers", "contested")}
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
@@ -44,35 +44,35 @@ async def live(request: Request, project: str) -> Response:
 
 @router.post("/p/{project}/lead")
 async def act(request: Request, project: str) -> Response:
-    """One act of the lead's; then the page again."""
+    """An action of the lead, followed by a redirect to the page."""
     fields = await forms.read(request)
     forms.check(request, forms.one(fields, "csrf"))
     name = forms.one(fields, "action")
-    doing = _ACTS.get(name)
-    if doing is None:
-        raise Refused(422, "The page does not know this act", "Reload it and try again.")
+    action = _ACTIONS.get(name)
+    if action is None:
+        raise ApiRefusal(422, "The page does not know this act", "Reload it and try again.")
     try:
-        done = await doing(Api.of(request), project, fields)
-    except Refused as no:
+        result = await action(Api.of(request), project, fields)
+    except ApiRefusal as no:
         if no.status == 401 or no.status >= 500:
             raise
         return await _page(request, project, status=no.status, wrong=no.detail or no.title)
     if name == "invite":
-        return await _page(request, project, invite=done["url"])
+        return await _page(request, project, invite=result["url"])
     where = f"/p/{quote(project, safe='')}/lead?said={name}"
     return RedirectResponse(where, 303, headers={"Cache-Control": "no-store"})
 
 
 async def _page(
-    request: Request, project: str, *, status: int = 200, told: str = "", wrong: str = "", invite: Any = None,
+    request: Request, project: str, *, status: int = 200, notice: str = "", wrong: str = "", invite: Any = None,
     refresh: int = 0,
 ) -> Response:  # fmt: skip
     api = Api.of(request)
     about = await api.get(f"/projects/{project}")
     parts = await _parts(api, request, project)
     return page(
-        "lead.html.j2", status, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh, to_check=TO_CHECK,
-        kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
+        "lead.html.j2", status, about=about, notice=notice, wrong=wrong, invite=invite, refresh=refresh,
+        to_check=TO_CHECK, kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
     )  # fmt: skip
 
 
@@ -113,8 +113,8 @@ async def _gold(api: Api, project: str, fields: forms.Fields) -> Any:
     plain = about["kind"] in ("classes", "ordered", "comparisons", "similarities")
     try:
         answer = text if plain else forms.json_of(text)
-    except Refused as no:
-        raise Refused(no.status, "Gold of this kind is written as JSON", 'For example 3.5 or ["a", "b"].') from None
+    except ApiRefusal as no:
+        raise ApiRefusal(no.status, "Gold of this kind is written as JSON", 'For example 3.5 or ["a", "b"].') from None
     return await api.post(f"/projects/{project}/gold", {"task": forms.one(fields, "task").strip(), "answer": answer})
 
 
@@ -131,7 +131,7 @@ async def _settings(api: Api, project: str, fields: forms.Fields) -> Any:
         "budget": forms.number_of,
     }
     for name, text in fields:
-        if name in readers:  # an empty field takes a cap or a budget away
+        if name in readers:  # an empty field removes a cap or a budget
             changed[name] = readers[name](text, name.capitalize()) if text.strip() else None
     if forms.one(fields, "paused"):
         changed["paused"] = forms.one(fields, "paused") == "yes"
@@ -143,7 +143,7 @@ async def _invite(api: Api, project: str, fields: forms.Fields) -> Any:
     return await api.post(f"/projects/{project}/invites", {"uses": 1, "expires_in": lasts})
 
 
-_ACTS: dict[str, Callable[[Api, str, forms.Fields], Awaitable[Any]]] = {
+_ACTIONS: dict[str, Callable[[Api, str, forms.Fields], Awaitable[Any]]] = {
     "pause": _pause,
     "resume": _resume,
     "gold": _gold,

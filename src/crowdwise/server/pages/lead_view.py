@@ -1,4 +1,4 @@
-"""What the lead's page says, from the API's answers: numbers as people read them, strangers' texts bounded."""
+"""Variables of the lead's page from responses of the API, with formatted numbers and bounded texts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...report import text
 from ..live.state import FIRST
 from .task_view import plain, view
 
-# A page of people, not of a warehouse: the rest is in the exports.
+# Largest number of workers on the page; exports have all.
 MOST_WORKERS = 200
 
 
 def counts(status: Mapping[str, Any]) -> dict[str, Any]:
-    """What the last fit states, the bar of open, sure and capped tasks, and what else there is in one line each."""
+    """The statement of the last fit, counts of open, sure and capped tasks, and further lines."""
     tasks, cost, speed = status["tasks"], status["cost"], status["speed"]
     need = status["need"] or {}
     total, is_open = tasks["all"], tasks["open"]
@@ -41,30 +41,30 @@ def counts(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stated(level: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The statement of the last fit, its sentence with a capital."""
+    """The statement of the last fit with a capitalised sentence."""
     return None if level is None else {**level, "sentence": capital(level["sentence"])}
 
 
 def notes(status: Mapping[str, Any]) -> list[str]:
-    """What else the fit found, and the forecast of more votes."""
+    """Notes of the last fit, and the forecast of more votes."""
     lines = [*(status["trust"] or {}).get("notes", ()), *(status["advice"] or ())]
     return [f"{capital(line)}." for line in lines]
 
 
 def capital(line: str) -> str:
-    """With a capital at its beginning."""
+    """The line with its first letter capitalised."""
     return line[:1].upper() + line[1:]
 
 
 def workers(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Who answers: those with flags first, then by number of answers."""
-    made = [_worker(row) for row in rows]
-    made.sort(key=lambda row: (not row["flags"], -row["answers"], row["name"]))
-    return made[:MOST_WORKERS]
+    """Workers, those with flags first, then by number of answers."""
+    table = [_worker(row) for row in rows]
+    table.sort(key=lambda row: (not row["flags"], -row["answers"], row["name"]))
+    return table[:MOST_WORKERS]
 
 
 def contested(tasks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Tasks that divide the crowd, with everyone's answers."""
+    """Contested tasks with all answers."""
     out = []
     for task in tasks:
         answers = [(row["worker"], answer_text(row["answer"])) for row in task["by_worker"]]
@@ -95,20 +95,20 @@ def answer_text(answer: Any) -> str:
 
 
 def pace(by_minute: Sequence[int]) -> float:
-    """Answers an hour since the first of those that came in the last hour."""
+    """Answers per hour since the first answer of the last hour."""
     since = next(i for i, n in enumerate(by_minute) if n)
     return 60 * sum(by_minute) / (len(by_minute) - since)
 
 
 def money(value: float | None) -> str:
-    """Costs and rates: as many digits as tell something."""
+    """Costs and rates with two decimals below 100."""
     if value is None or not text.exists(value):
         return "–"
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:,.2f}"
 
 
 def hours(value: float | None) -> str:
-    """How long it will take at this speed."""
+    """A duration in hours as text."""
     if value is None or not text.exists(value):
         return ""
     if value < 1:

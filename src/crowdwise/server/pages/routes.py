@@ -1,4 +1,4 @@
-"""Where the pages stand: annotate, lead, join, log in. They are a client of the API, in the same process."""
+"""Adds the pages to the application; they are a client of the API in the same process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from ..problems import Problem
 from . import annotate, auth_pages, check, lead
-from .api import Refused
+from .api import ApiRefusal
 from .frame import error_page
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ def attach(app: FastAPI, project: Project) -> None:
     app.state.project = project
     for module in (auth_pages, annotate, check, lead):
         app.include_router(module.router)
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(ApiRefusal, _refused)
     for kind in (HTTPException, Problem, Exception):
         before: Any = app.exception_handlers.get(kind)
         if before is not None:
-            app.add_exception_handler(kind, _for_people(before))
+            app.add_exception_handler(kind, _as_page(before))
 
 
-def _for_people(before: Handler) -> Handler:
-    """The same refusal, as a page where a person looks at it."""
+def _as_page(before: Handler) -> Handler:
+    """The error of another handler as a page, if the client accepts HTML."""
 
     async def handle(request: Request, error: Any) -> Response:
         answer = await before(request, error)
@@ -57,8 +57,8 @@ _WORDS = {
 
 
 async def _refused(request: Request, no: Exception) -> Response:
-    """The API's no as a page, or as a problem for our scripts; without a token, the way in."""
-    assert isinstance(no, Refused)
+    """A refusal of the API as a page, or as a problem for scripts; without a token, a redirect to the login."""
+    assert isinstance(no, ApiRefusal)
     headers = {"Retry-After": no.retry_after} if no.retry_after else {}
     if "text/html" not in request.headers.get("accept", ""):
         body = {"type": no.kind, "title": no.title, "status": no.status, "detail": no.detail}

@@ -1,4 +1,4 @@
-"""A task as the page shows it: a stranger's payload sorted into text, image, sides, items and plain fields."""
+"""A task as the page shows it: its payload as text, image, sides, items and other fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ..pair_sides import SIDES, alt_of
 
-# Words with their places are listed for spans without scripts, up to so many.
+# Largest number of words that are listed with their positions for spans without scripts.
 _WORDS = 600
 _PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+", re.A)
 _ADDRESS = re.compile(r"https?://[^\s<>\"']+")
@@ -27,7 +27,7 @@ _TAKEN = (
 
 @dataclass(frozen=True)
 class Thing:
-    """Something to look at: a text, an image, or both."""
+    """A text, an image, or both."""
 
     id: str
     text: str
@@ -48,7 +48,7 @@ def thing(value: Any) -> Thing:
 
 
 def view(task: Mapping[str, Any]) -> dict[str, Any]:
-    """What the templates of a task read."""
+    """The variables of the task template."""
     payload = task.get("payload")
     payload = payload if isinstance(payload, Mapping) else {"text": payload}
     fields = [(str(name), plain(value)) for name, value in payload.items() if name not in _TAKEN]
@@ -68,7 +68,7 @@ def view(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _side(payload: Mapping[str, Any], side: str) -> Thing | None:
-    """One of two sides: a text, with a picture where there is one."""
+    """One side of a pair: a text, a picture, or both."""
     text, image = payload.get(side), payload.get(f"{side}_image")
     return (
         None if text is None and image is None else thing({"text": text, "image": image, "alt": alt_of(payload, side)})
@@ -76,7 +76,7 @@ def _side(payload: Mapping[str, Any], side: str) -> Thing | None:
 
 
 def picture(value: Any) -> str:
-    """Where an image is: an address, a picture in the payload itself, or a file in the project's media folder."""
+    """The URL of an image: https, a data URL, or a file in the project's media folder; empty for anything else."""
     if not isinstance(value, str) or not value.strip():
         return ""
     where: str = value.strip()
@@ -96,5 +96,5 @@ def plain(value: Any) -> str:
 
 
 def words(text: str) -> list[tuple[int, int, str]]:
-    """The words of a text with their places in code points, for those who write them by hand."""
+    """The words of a text with their positions in code points, for entry by hand."""
     return [(m.start(), m.end(), m.group()) for m, _ in zip(re.finditer(r"\S+", text), range(_WORDS), strict=False)]

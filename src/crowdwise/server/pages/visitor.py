@@ -1,4 +1,4 @@
-"""Who looks at a page: the token's worker, or its scope where it belongs to nobody."""
+"""The visitor of a page: the worker of the token, or its scope if it belongs to no worker."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from fastapi import Request
 from ..api.who import who
 from ..auth import MAY
 from ..project import Project
-from .api import Refused
+from .api import ApiRefusal
 
-# Under which worker's name an admin answers in this browser.
+# The cookie with the name of the worker for whom an admin answers.
 ACTING = "crowdwise_as"
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """`worker` is the name under which answers are kept, empty where there is none; `acting`: an admin answers so."""
+    """`worker` is the name of the worker of the answers, if any; `acting`: an admin answers for them."""
 
     name: str
     worker: str
@@ -29,10 +29,10 @@ class Visitor:
 
 
 async def visitor(request: Request) -> Visitor:
-    """Who it is; a Refused with 401 for nobody that is known."""
+    """The visitor of a request; refused with 401 without a valid token."""
     principal = await who(request)
     if principal is None:
-        raise Refused(401, "A token is needed", "Use your invite link, or log in with a token.")
+        raise ApiRefusal(401, "A token is needed", "Use your invite link, or log in with a token.")
     project: Project = request.app.state.project
     live = project.queue.live
     worker = "" if principal.worker is None else live.crowd.workers[principal.worker].name

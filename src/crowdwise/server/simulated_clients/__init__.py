@@ -1,9 +1,9 @@
-"""rehearsal: a planted crowd drives the real API, so that policies can be compared before anybody is paid."""
+"""Simulated clients: a simulated crowd answers through the real API, to compare policies before paying workers."""
 
 from __future__ import annotations
 
-from .compare import Course, compare
-from .crowd import Planted, plant
+from .compare import PolicyOutcome, compare
+from .crowd import SimulatedCrowd, plant
 from .drive import drive
 
-__all__ = ["Course", "Planted", "compare", "drive", "plant"]
+__all__ = ["PolicyOutcome", "SimulatedCrowd", "compare", "drive", "plant"]

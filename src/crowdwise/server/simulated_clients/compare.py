@@ -1,4 +1,4 @@
-"""Policies beside fixed overlap: the same planted crowd, each time a project of its own behind the real API."""
+"""Comparison of policies with fixed overlap: the same simulated crowd, with a project behind the real API for each."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import uvicorn
 from ...client.project import Project as Client
 from ..api.app import make_app
 from ..auth import issue
-from ..batch import Batch
+from ..batch import WriteBatch
 from ..commands import manage
 from ..config import Config
 from ..project import Project, create, load_tasks
 from ..refitter import Refitter
-from .crowd import Planted
+from .crowd import SimulatedCrowd
 from .drive import drive
 
 FIXED = "fixed overlap"
 
 
 @dataclass(frozen=True)
-class Course:
-    """What came of one policy: answers until the accuracy was first reached (None: never), and at the end."""
+class PolicyOutcome:
+    """The outcome of a policy: answers until the accuracy was first reached (None: never), and the state at the end."""
 
     policy: str
     needed: int | None
@@ -40,26 +40,31 @@ class Course:
 
 def compare(
     config: Config,
-    crowd: Planted,
+    crowd: SimulatedCrowd,
     policies: Sequence[str],
     *,
     accuracy: float | None = None,
     seed: int = 0,
     progress: Callable[[str, int], None] | None = None,
-) -> list[Course]:
-    """One course for each policy, and for fixed overlap: every task gets as many answers as the next, up to all
-    workers. `accuracy`: what is to be reached, the project's target unless said."""
+) -> list[PolicyOutcome]:
+    """Simulate each policy, and fixed overlap, in which all tasks get the same number of answers, up to all workers.
+    `accuracy` is the goal, by default the target of the project."""
     goal = config.target if accuracy is None else accuracy
     fixed = replace(config, policy="round_robin", target=1.0, cap=len(crowd.workers), budget=None, explore=0.0)
-    ways = [(FIXED, fixed), *((policy, replace(config, policy=policy)) for policy in policies)]
-    return [_course(name, config, crowd, goal, seed, progress) for name, config in ways]
+    configs = [(FIXED, fixed), *((policy, replace(config, policy=policy)) for policy in policies)]
+    return [_simulate(name, config, crowd, goal, seed, progress) for name, config in configs]
 
 
-def _course(
-    name: str, config: Config, crowd: Planted, goal: float, seed: int, progress: Callable[[str, int], None] | None
-) -> Course:
+def _simulate(
+    name: str,
+    config: Config,
+    crowd: SimulatedCrowd,
+    goal: float,
+    seed: int,
+    progress: Callable[[str, int], None] | None,
+) -> PolicyOutcome:
     config = replace(config, refit_minutes=0.0, paused=False, lease=86_400.0)
-    with tempfile.TemporaryDirectory(prefix="rehearsal-") as folder:
+    with tempfile.TemporaryDirectory(prefix="simulation-") as folder:
         path = Path(folder) / "project"
         admin = create(path, config)
         with Project(path) as project, _Serving(project) as url:
@@ -67,36 +72,36 @@ def _course(
             workers = [Client(url, project.queue.do(_worker(worker))) for worker in crowd.workers]
             lead, refitter, needed = Client(url, admin), Refitter(project, start=False), list[int]()
 
-            def look(n: int) -> bool:
+            def after_answer(n: int) -> bool:
                 if n % max(len(crowd.tasks) // 10, 1):
                     return False
                 refitter.once()
-                if not needed and crowd.right(_labels(lead)) >= goal:
+                if not needed and crowd.accuracy(_labels(lead)) >= goal:
                     needed.append(n)
                 if progress is not None:
                     progress(name, n)
                 return name == FIXED and bool(needed)
 
-            n, why = drive(workers, crowd, seed=seed, progress=look)
+            n, why = drive(workers, crowd, seed=seed, progress=after_answer)
             refitter.once(now=True)
-            return _end(name, n, why, needed, lead, crowd)
+            return _outcome(name, n, why, needed, lead, crowd)
 
 
-def _end(name: str, n: int, why: str, needed: list[int], lead: Client, crowd: Planted) -> Course:
+def _outcome(name: str, n: int, why: str, needed: list[int], lead: Client, crowd: SimulatedCrowd) -> PolicyOutcome:
     status = lead.status()
     expected = status["expected_accuracy"]
     sure = int(status["tasks"].get("sure", 0))
-    return Course(
-        name, needed[0] if needed else None, n, crowd.right(_labels(lead)), expected and expected["mean"], sure, why
+    return PolicyOutcome(
+        name, needed[0] if needed else None, n, crowd.accuracy(_labels(lead)), expected and expected["mean"], sure, why
     )
 
 
 def _labels(lead: Client) -> dict[str, str]:
-    """What the server believes of every task that has an answer."""
+    """The server's current label of every task with answers."""
     return {row["id"]: row["live"]["label"] for row in lead.tasks() if row["answers"]}
 
 
-def _worker(name: str) -> Callable[[Batch], str]:
+def _worker(name: str) -> Callable[[WriteBatch], str]:
     return lambda batch: issue(batch, "annotate", manage.add_worker(batch, name))[1]
 
 

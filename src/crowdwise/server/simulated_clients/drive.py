@@ -1,4 +1,4 @@
-"""Simulated workers at a server: whoever comes answers what they have in hand and takes the next task."""
+"""Simulated workers of a server: a random worker answers their assigned task and takes the next one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from ...client.problems import ServerProblem
 from ...client.project import Project
 from ...client.records import Batch, Stop, Task
-from .crowd import Planted
+from .crowd import SimulatedCrowd
 
 
 def drive(
     workers: Sequence[Project],
-    crowd: Planted,
+    crowd: SimulatedCrowd,
     *,
     answers: int | None = None,
     pace: float = 0.0,
@@ -22,49 +22,49 @@ def drive(
     progress: Callable[[int], bool] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[int, str]:
-    """Until nobody gets a task, or so many answers; how many, and why it ended.
+    """Answer until no worker gets a task, or `answers` are given; return their number and the reason for the end.
 
-    `pace`: answers a second of all of them together, 0 for as fast as the server is. `told(n)` is called after each
-    answer and ends it by saying True.
+    `pace` is the number of answers per second of all workers together (0: no limit). `progress(n)` is called after each
+    answer and ends the simulation by returning True.
     """
     dice = random.Random(seed)
-    hands: dict[int, Task | None] = dict.fromkeys(range(len(workers)))
+    assigned: dict[int, Task | None] = dict.fromkeys(range(len(workers)))
     n, gone = 0, dict[int, str]()
     while answers is None or n < answers:
-        here = [at for at in hands if at not in gone]
+        here = [at for at in assigned if at not in gone]
         if not here:
-            return n, next(iter(gone.values()), "nobody is there")
+            return n, next(iter(gone.values()), "there is no worker")
         at = dice.choice(here)
-        task = hands[at]
+        task = assigned[at]
         if task is None:
             batch = workers[at].next()
         else:
-            batch = _say(workers[at], task, crowd.answer(task.id, at))
+            batch = _answer(workers[at], task, crowd.answer(task.id, at))
             n += 1
             if pace:
                 sleep(1 / pace)
-        hands[at] = batch.tasks[0] if batch.tasks else None
+        assigned[at] = batch.tasks[0] if batch.tasks else None
         if batch.tasks:
-            gone.clear()  # a task came free: others may get one too
+            gone.clear()  # a task was released: others may get one too
         elif batch.stopped is not None and batch.stopped.final:
             return n, batch.stopped.reason
         else:
             gone[at] = batch.stopped.reason if batch.stopped is not None else "no task is left"
-            _others(gone, hands, at)
+            _retry_others(gone, assigned, at)
         if task is not None and progress is not None and progress(n):
             return n, "it was enough"
     return n, f"{answers} answers were asked for"
 
 
-def _others(gone: dict[int, str], hands: dict[int, Task | None], at: int) -> None:
-    """Who waits for others is asked again as long as somebody has a task in hand."""
-    if any(task is not None for other, task in hands.items() if other != at):
+def _retry_others(gone: dict[int, str], assigned: dict[int, Task | None], at: int) -> None:
+    """Let waiting workers ask again as long as another one has a task."""
+    if any(task is not None for other, task in assigned.items() if other != at):
         for other in [worker for worker in gone if worker != at]:
             del gone[other]
 
 
-def _say(worker: Project, task: Task, answer: str) -> Batch:
-    """An answer and the next task; a refusal ends this worker's day."""
+def _answer(worker: Project, task: Task, answer: str) -> Batch:
+    """Answer and take the next task; a refusal (403) ends the work of this worker."""
     try:
         receipt = worker.answer(task, answer, following=1)
     except ServerProblem as problem:

@@ -1,1 +1,1 @@
-"""What is kept: tables, engines of SQLite and PostgreSQL, the log, and the lock of a folder."""
+"""Storage: tables, engines of SQLite and PostgreSQL, the log, and the lock of a folder."""

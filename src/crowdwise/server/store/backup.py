@@ -1,4 +1,4 @@
-"""A copy of a project while it is being served: a folder that can be served itself, or a dump of PostgreSQL."""
+"""Backup of a project while it is served: a folder that can be served, or a dump of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DUMP = "project.dump"
 
 
 def backup(folder: Folder, to: Path) -> Path:
-    """Copy database, pictures and settings into a new folder; what is in it is one moment of the log."""
+    """Copy database, pictures and settings into a new folder, consistent with one event of the log."""
     if to.exists():
         raise DataError(f"{to} exists already; choose another name")
     try:
@@ -24,20 +24,20 @@ def backup(folder: Folder, to: Path) -> Path:
         for name in (MEDIA, "snapshots"):
             (to / name).mkdir()
         if folder.settings["database"]:
-            made = _dump(folder.url, to / DUMP)
+            copy = _dump(folder.url, to / DUMP)
         else:
-            made = _copy(folder.path / DATABASE, to / DATABASE)
+            copy = _copy(folder.path / DATABASE, to / DATABASE)
         for path in (folder.path / MEDIA).iterdir() if (folder.path / MEDIA).is_dir() else ():
             shutil.copyfile(path, to / MEDIA / path.name)
         shutil.copyfile(folder.path / SETTINGS, to / SETTINGS)
         os.chmod(to / SETTINGS, 0o600)
     except OSError as error:
         raise unwritable(to, error) from error
-    return made
+    return copy
 
 
 def _copy(source: Path, to: Path) -> Path:
-    """VACUUM INTO reads one moment and holds nobody up; the copy is checked before it is called one."""
+    """Copy by VACUUM INTO, which is consistent and does not block writers; then check the copy."""
     try:
         with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as connection:
             connection.execute("VACUUM INTO ?", (str(to),))
@@ -53,7 +53,7 @@ def _copy(source: Path, to: Path) -> Path:
 
 
 def _dump(url: str, to: Path) -> Path:
-    """pg_dump in its own format; pg_restore brings it back."""
+    """A dump by pg_dump in its custom format, for pg_restore."""
     tool = shutil.which("pg_dump") or next(
         iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/pg_dump"), reverse=True)), None
     )

@@ -1,4 +1,4 @@
-"""Two engines a database: one writer at a time that has the log to itself, and readers that never wait for it."""
+"""Two engines per database: an exclusive writer of the log, and readers that do not wait for it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sqlalchemy import event as listen
 from ...core.errors import CrowdwiseError, DataError, MissingDependencyError
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
-# The step of the tables that this version works with; Alembic is not asked where the database is there already.
+# The schema revision of this version; Alembic is not loaded if the database has it already.
 HEAD = "0001"
 BUSY_MS = 5_000
-# Settings of PostgreSQL without which a commit that came back is not on the disk.
+# Settings of PostgreSQL without which a successful commit may not be on disk.
 DURABLE = ("synchronous_commit", "fsync", "full_page_writes")
 LOG = logging.getLogger("crowdwise.server")
-# Pages that each connection keeps (kB), and pages that the write-ahead log gathers before they go to their places.
+# Cache of each connection (kB), and pages in the write-ahead log before a checkpoint.
 PRAGMAS = ("cache_size=-16384", "wal_autocheckpoint=8192")
 
 
 class Database:
-    """SQLite in a file, or PostgreSQL at an address."""
+    """A database: SQLite in a file, or PostgreSQL at a URL."""
 
     def __init__(self, url: str, project: str = "main") -> None:
         self.url, self.project = url, project
@@ -55,13 +55,13 @@ class Database:
         return sa.create_engine(url, **more)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.writer.dispose()
         self.reader.dispose()
 
     # ---------------------------------------------------------------- schema
     def migrate(self, to: str = "head") -> None:
-        """Bring the tables up to this version of the library (or another step)."""
+        """Migrate the tables to this version of the library, or to another revision."""
         if to == "head" and self._at() == HEAD:
             return
         from alembic import command
@@ -82,7 +82,7 @@ class Database:
             raise DataError(f"the database was written by a later version of crowdwise ({error})") from error
 
     def _at(self) -> str | None:
-        """The step that the tables say they are at; None where they say nothing."""
+        """The recorded revision of the tables, or None."""
         try:
             with self.reader.connect() as connection:
                 revisions = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
@@ -92,7 +92,7 @@ class Database:
 
     @staticmethod
     def version(connection: sa.Connection) -> str | None:
-        """The step that the tables are at."""
+        """The revision of the tables by Alembic."""
         from alembic.migration import MigrationContext
 
         return MigrationContext.configure(connection).get_current_revision()
@@ -100,18 +100,18 @@ class Database:
     def check(self) -> None:
         """Refuse a broken database before anything is written to it."""
         if not self.sqlite:
-            self._say_weak_settings()
+            self._warn_of_weak_settings()
             return
         try:
             with self.reader.connect() as connection:
-                verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+                result = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
         except sa.exc.SQLAlchemyError as error:
             raise DataError(f"the database cannot be read: {reason(error)}; restore a backup") from error
-        if verdict != "ok":
-            raise DataError(f"the database is damaged ({verdict}); restore a backup")
+        if result != "ok":
+            raise DataError(f"the database is damaged ({result}); restore a backup")
 
-    def _say_weak_settings(self) -> None:
-        """Say in one line where PostgreSQL acknowledges a commit that a crash may lose."""
+    def _warn_of_weak_settings(self) -> None:
+        """Warn if PostgreSQL acknowledges commits that a crash may lose."""
         with self.reader.connect() as connection:
             values = {name: str(connection.exec_driver_sql(f"SHOW {name}").scalar()) for name in DURABLE}
         weak = [f"{name} = {value}" for name, value in values.items() if value == "off"]
@@ -120,12 +120,12 @@ class Database:
 
 
 def reason(error: BaseException) -> str:
-    """A driver's complaint in one line."""
+    """The error of a driver as one line."""
     return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
 
 
 def _sqlite(engine: sa.Engine, first: str) -> None:
-    """Write-ahead log, every commit on the disk before it is acknowledged, and our own BEGIN."""
+    """Set write-ahead logging and full synchronisation, and begin transactions explicitly."""
 
     @listen.listens_for(engine, "connect")
     def _connected(raw: Any, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""A project's folder: where its database is, and that only one server works in it."""
+"""The folder of a project: the URL of its database, and a lock for a single server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS, DATABASE, LOCK, MEDIA, SNAPSHOTS = "project.json", "project.db", "serv
 
 
 class Folder:
-    """`project.json` names the project and, where it is not the folder's own file, the database."""
+    """`project.json` has the name of the project and, unless it is the SQLite file of the folder, the database."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -22,7 +22,7 @@ class Folder:
 
     @classmethod
     def create(cls, path: str | Path, project: str, database: str | None) -> Folder:
-        """A new folder; never over one that holds something."""
+        """Create a folder, which must not exist or be empty."""
         folder = cls(path)
         if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
             raise DataError(f"{folder.path} exists already and is not empty; choose another name")
@@ -38,7 +38,7 @@ class Folder:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What project.json says."""
+        """The contents of project.json."""
         try:
             settings = json.loads((self.path / SETTINGS).read_text(encoding="utf-8"))
             return {"project": str(settings["project"]), "database": settings["database"]}
@@ -49,7 +49,7 @@ class Folder:
 
     @property
     def url(self) -> str:
-        """The address of the database."""
+        """The URL of the database."""
         given = self.settings["database"]
         return str(given) if given else f"sqlite:///{(self.path / DATABASE).absolute()}"
 
@@ -60,7 +60,7 @@ class Folder:
 
     # ---------------------------------------------------------------- the lock
     def lock(self) -> None:
-        """Keep other servers out until `unlock`, or until this process ends, however it ends."""
+        """Lock the folder for this server until `unlock` or the end of the process."""
         import fcntl
 
         path = self.path / LOCK
@@ -79,8 +79,8 @@ class Folder:
         self._locked = handle
 
     def unlock(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         if self._locked is not None:
-            os.ftruncate(self._locked, 0)  # not removed: whoever opened it meanwhile would lock a file without a name
+            os.ftruncate(self._locked, 0)  # not deleted: another process that has opened it would lock a deleted file
             os.close(self._locked)
             self._locked = None

@@ -1,4 +1,4 @@
-"""Events, and the log of them: read in order, written by one writer at a time."""
+"""Events, and reading the log in order."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from . import tables as t
 
 # Rows read at once.
 PAGE = 5_000
-# Events of which a snapshot has a hash: the last ones before it.
+# Number of the last events before a snapshot that are in its hash.
 HASHED = 10_000
 COLUMNS = tuple(column.name for column in t.event.columns)
-# What most answers are: one of a few classes, and nothing else is known of them.
+# The keys of most payloads: a class without metadata.
 _PLAIN = {"answer", "status", "stopped"}
 
 
 @dataclass(slots=True)
-class Event:
+class LogEvent:
     """One row of the log; `payload` may be filled in until the row is written."""
 
     id: int
@@ -40,17 +40,17 @@ class Event:
     supersedes: int | None = None
 
     def values(self, project: str) -> tuple[Any, ...]:
-        """As the table has it, in the order of its columns."""
+        """The row of the table, in the order of its columns."""
         return (project, self.id, self.kind, self.task, self.worker, _text(self.payload), self.at, self.client_ms,
                 self.lease, self.key, self.body, self.supersedes)  # fmt: skip
 
     def row(self, project: str) -> dict[str, Any]:
-        """The same by name."""
+        """The row by column name."""
         return dict(zip(COLUMNS, self.values(project), strict=True))
 
     @classmethod
-    def of(cls, row: Any) -> Event:
-        """From the table."""
+    def of(cls, row: Any) -> LogEvent:
+        """From a row of the table."""
         try:
             payload = json.loads(row.payload)
         except (TypeError, ValueError) as error:
@@ -60,7 +60,7 @@ class Event:
 
 
 def _text(payload: dict[str, Any]) -> str:
-    """A payload as JSON; those that come again and again are written once."""
+    """A payload as JSON, cached for frequent payloads."""
     if payload.keys() == _PLAIN and isinstance(payload["answer"], str) and len(payload["answer"]) < 100:
         return _plain(payload["answer"], payload["status"], payload["stopped"])
     return dumps(payload)
@@ -71,24 +71,24 @@ def _plain(answer: str, status: str, stopped: str) -> str:
     return dumps({"answer": answer, "status": status, "stopped": stopped})
 
 
-def events(connection: sa.Connection, project: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
-    """The log in its order, from behind one event."""
+def events(connection: sa.Connection, project: str, after: int = 0, until: int | None = None) -> Iterator[LogEvent]:
+    """The events of the log in order, after one event."""
     while True:
         some = sa.select(t.event).where(t.event.c.project == project, t.event.c.id > after)
         if until is not None:
             some = some.where(t.event.c.id <= until)
         rows = connection.execute(some.order_by(t.event.c.id).limit(PAGE)).all()
-        yield from map(Event.of, rows)
+        yield from map(LogEvent.of, rows)
         if len(rows) < PAGE:
             return
         after = rows[-1].id
 
 
 def digest(connection: sa.Connection, project: str, last: int) -> str | None:
-    """A hash of the log up to one event, to compare with the same hash of another day; None where events are missing.
+    """A hash of the log up to an event, to compare with an earlier one; None if events are missing.
 
-    All events are counted, which finds any that is missing. Only the last HASHED rows are read and hashed, which finds
-    changed or broken ones. At a million events a count takes 0.06 s, the hash of all rows 2.5 s: more than the whole
+    All events are counted, which detects missing ones. Only the last HASHED rows are read and hashed, which detects
+    changed or damaged ones. At a million events a count takes 0.06 s, the hash of all rows 2.5 s: more than the whole
     start. The hash of HASHED rows takes as long as the count. A hash that is continued from event to event would be
     cheap to keep, but a start that compares it would have to read all rows as well.
     """

@@ -1,7 +1,7 @@
-"""What every answer asks of the database, a whole batch at a time and in the driver's own words.
+"""The frequent database operations, for a whole batch at once and without SQLAlchemy's expression language.
 
-One statement is one step of the driver: while it runs, the thread that talks to people goes on undisturbed. Statement
-by statement, or row by row, the two would wait for one another at each.
+A statement releases the interpreter lock while it runs, so that the event loop continues. With many small statements,
+the two threads would wait for each other at each of them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .log import COLUMNS, Event
+from .log import COLUMNS, LogEvent
 
-# Rows that one statement of SQLite takes: few sizes, so that each is put together and understood once.
+# Rows per statement of SQLite: a few sizes, so that each statement is composed and prepared once.
 SIZES = (64, 16, 4, 1)
 LEASE = ("project", "task", "worker", "id", "expires_at")
 RENEW = " ON CONFLICT (project, task, worker) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at"
@@ -39,13 +39,13 @@ _SHOWN = {
 }
 
 
-def append(connection: sa.Connection, project: str, events: Iterable[Event]) -> None:
-    """Write events at the end of the log."""
+def append(connection: sa.Connection, project: str, events: Iterable[LogEvent]) -> None:
+    """Append events to the log."""
     _insert(connection, "event", COLUMNS, [event.values(project) for event in events])
 
 
 def lease(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
-    """Write leases, new ones and those that go on: (project, task, worker, id, expires_at)."""
+    """Write new and extended leases: (project, task, worker, id, expires_at)."""
     _insert(connection, "lease", LEASE, rows, RENEW)
 
 
@@ -70,19 +70,19 @@ def _statement(table: str, columns: tuple[str, ...], mark: str, n: int, more: st
 
 
 def news(connection: sa.Connection, project: str, event: int, lease: int) -> bool:
-    """Whether somebody else has entered events or leases after these."""
+    """Whether another server has stored events or leases after these."""
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     row = connection.exec_driver_sql(_NEWS.replace("?", mark), (project, event, project, lease))
     return bool(row.scalar())
 
 
-def keyed(connection: sa.Connection, project: str, pairs: Sequence[tuple[int, str]]) -> list[Event]:
-    """The events that these keys of these workers name."""
+def keyed(connection: sa.Connection, project: str, pairs: Sequence[tuple[int, str]]) -> list[LogEvent]:
+    """The events with these idempotency keys of these workers."""
     rows = connection.exec_driver_sql(_KEYED[connection.dialect.name], (json.dumps(pairs), project))
-    return [Event.of(row) for row in rows]
+    return [LogEvent.of(row) for row in rows]
 
 
 def shown(connection: sa.Connection, project: str, codes: Sequence[int]) -> dict[int, str]:
-    """What tasks show, as texts of JSON."""
+    """The payloads of tasks as JSON texts."""
     payloads = connection.exec_driver_sql(_SHOWN[connection.dialect.name], (json.dumps(codes), project)).scalar()
     return dict(json.loads(payloads or "[]"))

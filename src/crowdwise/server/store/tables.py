@@ -1,7 +1,7 @@
-"""The tables. `event` is append-only; all counts and posteriors follow from it.
+"""The tables. `event` is append-only; all counts and posteriors are derived from it.
 
-`event.task` and `event.worker` are the numbers of `task` and `worker` within the project, given in the order of their
-coming. Times are seconds since 1970 in UTC.
+`event.task` and `event.worker` are the codes of `task` and `worker` within the project, assigned in order of creation.
+Times are seconds since 1970 in UTC.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ event = sa.Table(
     sa.Index("event_of_pair", "project", "task", "worker", "id"),
     sa.Index("event_of_worker", "project", "worker", "id"),
 )
-# One key of one worker names one event; partial, since most events of the server itself have none.
+# A key of a worker is unique; the index is partial because most events of the server itself have no key.
 sa.Index(
     "event_key", event.c.project, event.c.worker, event.c.idempotency_key, unique=True,
     sqlite_where=event.c.idempotency_key.isnot(None), postgresql_where=event.c.idempotency_key.isnot(None),
@@ -67,8 +67,8 @@ worker = sa.Table(
     sa.UniqueConstraint("project", "id", name="worker_once"),
 )
 
-# Who was given what: kept when it is over, so that a late answer is known to be one. Held while expires_at lies ahead
-# and the log has no later answer or skip of the pair.
+# Assignments, which are kept after their end to recognise late answers. A lease is active until expires_at, unless the
+# log has a later answer or skip of the pair.
 lease = sa.Table(
     "lease",
     metadata,
@@ -114,7 +114,7 @@ audit = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
 )
 
-# What the method of the project believed at an event; the last few are kept.
+# The results of the last fits, by the event that entered them.
 baseline = sa.Table(
     "settled",
     metadata,
@@ -122,7 +122,7 @@ baseline = sa.Table(
     sa.Column("event", Whole, primary_key=True, autoincrement=False),
     sa.Column("arrays", sa.LargeBinary, nullable=False),
 )
-# The current answer of a task and a worker: their last one that nothing later replaced or took back.
+# The current answer of a task and a worker: the last one, unless it was undone.
 CURRENT = """
 CREATE VIEW current_answer AS
 SELECT e.project, e.id, e.task, e.worker, e.payload, e.received_at, e.client_ms FROM event e

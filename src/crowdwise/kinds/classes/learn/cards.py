@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from ....core.card import Card
-
-_CLASSES, _METHODS = "classes", "classes.learn.methods."
+from ....core.card import Card, card
 
 
 def _learner(
-    name: str,
-    where: str,
-    summary: str,
-    paper: str,
-    *,
-    needs: str = "",
-    can: str = "",
-    takes: str = "classes",
+    name: str, where: str, summary: str, paper: str, *, needs: str = "", can: str = "", takes: str = "classes"
 ) -> tuple[str, Card]:
-    where = f"crowdwise.kinds.{where if takes != _CLASSES else _METHODS + where}"
-    needed = frozenset({"features", *needs.split()})
-    return name, Card(name, where, "learn", summary, paper, needed, frozenset(can.split()), takes)
+    module = f"classes.learn.methods.{where}" if takes == "classes" else where
+    return card(name, module, "learn", summary, paper, needs=f"features {needs}", can=can, takes=takes)
 
 
 _LAYER = "Rodrigues & Pereira 2018, arXiv:1709.01779"

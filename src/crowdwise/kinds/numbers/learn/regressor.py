@@ -308,26 +308,36 @@ def outcome(fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Li
     """
     order = fitted.tasks_.arg_sort().to_numpy()  # the tasks of a Result are sorted
     parts = pl.Series("value", list(fitted.parts_))
+    with torch.no_grad():
+        slope, bias = (part.cpu().double() for part in cast("NumberMethod", fitted.model_.method).lines())
+    # Around the truth, or around the network for methods without likelihood, whose workers have equal weights.
+    variance = around(value, crowd, slope, bias).clamp_min(1e-12) if lines is None else lines.variance
+    influence = torch.ones_like(slope) if lines is None else slope**2 / variance
+    weight = (influence / influence.mean(0).clamp_min(1e-30)).numpy()
+    scale = torch.from_numpy(fitted.units_.scale)
+    bias_in_units, spread = (scale * bias).numpy(), (scale * variance.sqrt()).numpy()
     facts = fitted._result_facts(net=fitted.units_.from_standard(value.double().numpy())[order])
-    facts["extra"] |= pack(_fits(fitted, value, crowd, lines))
+    facts["extra"] |= pack(_fits(fitted, value, lines, (slope, bias, variance), weight))
     return Result(
         tasks=fitted.tasks_.gather(order),
         workers=fitted.workers_,
         estimate=_estimate(fitted, value, crowd, lines, order, parts),
-        worker_summary=_worker_summary(fitted, value, crowd, lines, parts),
+        worker_summary=NumberWorkers(bias_in_units, spread, slope.numpy().copy(), weight, parts=parts),
         labels_per_task=(crowd.offset[1:] - crowd.offset[:-1]).numpy()[order],
         labels_per_worker=np.bincount(crowd.worker.numpy(), minlength=crowd.n_workers),
         **facts,
     )
 
 
-def _fits(fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None) -> list[NumberFit]:
-    """Fits of the workers by part, to estimate tasks without features.
+def _fits(
+    fitted: CrowdRegressor, value: Tensor, lines: Lines | None, workers: tuple[Tensor, Tensor, Tensor], weight: F8
+) -> list[NumberFit]:
+    """Fits of the workers (slope, bias, variance) by part, to estimate tasks without features.
 
     The prior of such a task has the mean of the network's predictions, and their variance plus the gap.
     """
-    slope, bias, variance = _lines(fitted, value, crowd, lines)
-    weight, units, fits = _worker_weight(slope, variance, lines is not None).numpy(), fitted.units_, []
+    slope, bias, variance = workers
+    units, fits = fitted.units_, []
     for j in range(len(fitted.parts_)):
         s, b, q = (values[:, j].numpy() for values in (slope, bias, 1 / variance))
         mu = float(value[:, j].double().mean())
@@ -336,30 +346,13 @@ def _fits(fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Line
         extra = {"linear": linear, "centre": float(units.centre[j]), "unit": float(units.scale[j])}
         if lines is not None:
             extra["slope_variance"] = float(lines.slope_prior[j])
-        worker_arrays = {
-            "bias": units.scale[j] * b,
-            "spread": units.scale[j] / np.sqrt(q),
-            "slope": s,
-            "weight": weight[:, j],
-        }
-        empty = np.empty(0)
-        fits.append(NumberFit(fitted.method, empty, empty, extra=extra, **worker_arrays))
+        empty, unit = np.empty(0), units.scale[j]
+        fit = NumberFit(
+            fitted.method, empty, empty, bias=unit * b, spread=unit / np.sqrt(q), slope=s, weight=weight[:, j],
+            extra=extra,
+        )  # fmt: skip
+        fits.append(fit)
     return fits
-
-
-def _lines(
-    fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """slope, bias and variance[worker, part] around the truth, or around the network for methods without likelihood."""
-    with torch.no_grad():
-        slope, bias = (part.cpu().double() for part in cast("NumberMethod", fitted.model_.method).lines())
-    return slope, bias, around(value, crowd, slope, bias).clamp_min(1e-12) if lines is None else lines.variance
-
-
-def _worker_weight(slope: Tensor, variance: Tensor, likely: bool) -> Tensor:
-    """Weight of each worker, with mean 1; equal where the method has no likelihood."""
-    influence = slope**2 / variance if likely else torch.ones_like(slope)
-    return influence / influence.mean(0).clamp_min(1e-30)
 
 
 def _estimate(
@@ -380,21 +373,6 @@ def _estimate(
     variance = units.scale**2 * spread.numpy()[order]
     low, high = gaussian_interval(mean, variance)
     return NumberEstimate(mean, variance, low, high, parts)
-
-
-def _worker_summary(
-    fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None, parts: pl.Series
-) -> NumberWorkers:
-    """Bias at the mean of the answers, and spread around the worker's line through the truth or the network."""
-    slope, bias, variance = _lines(fitted, value, crowd, lines)
-    scale = torch.from_numpy(fitted.units_.scale)
-    return NumberWorkers(
-        bias=(scale * bias).numpy(),
-        spread=(scale * variance.sqrt()).numpy(),
-        slope=slope.numpy().copy(),
-        weight=_worker_weight(slope, variance, lines is not None).numpy(),
-        parts=parts,
-    )
 
 
 def around(value: Tensor, crowd: NumberCrowd, slope: Tensor, bias: Tensor, pseudo: float = 2.0) -> Tensor:
