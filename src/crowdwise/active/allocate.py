@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ..core.arrays import F8, I8
 
 
 def steps(gain: F8, most: I8) -> tuple[I8, I8, F8]:

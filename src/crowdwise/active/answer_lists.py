@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8, I8
 from . import kernels as compiled
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 live: Any = compiled  # numba's functions carry no types
 # Attributes that a snapshot holds, by what their first axis counts, with their keys in it.
 _BY_TASK = {"head": "head", "n": "n", "gold": "gold", "q": "q"}

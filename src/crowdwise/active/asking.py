@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import I8
 from .records import NextTask, Stopped
 from .rules import WorkerStats, best_pair
 from .task_index import HALF
@@ -14,8 +14,6 @@ from .task_index import HALF
 if TYPE_CHECKING:
     from .session import Session
 
-I8 = npt.NDArray[np.int64]
-F8 = npt.NDArray[np.float64]
 
 # Workers scored for each of the best tasks, and number of tasks, if both are chosen.
 WORKERS, TASKS = 48, 16

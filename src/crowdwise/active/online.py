@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.errors import DataError, ParameterError
 from ..em.kernels import Stats
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.confusion.hierarchical import Hierarchical, SharedPrior
 from .answer_lists import AnswerLists
 
-F8 = npt.NDArray[np.float64]
 # Passes over the tasks per prior, as in the batch fit.
 PASSES = 5
 

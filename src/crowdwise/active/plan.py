@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8
 from ..core.errors import DataError, ParameterError
 from ..core.method_registry import default_method
 from ..core.method_registry import method as make
@@ -40,7 +41,6 @@ from ..kinds.classes.scoring.tasks import contested
 from .allocate import steps
 from .records import AvailableWorkers, available_workers, coded, table_of
 
-F8 = npt.NDArray[np.float64]
 EVERYBODY = "all available workers have answered it"
 
 

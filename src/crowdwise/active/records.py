@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..core.errors import DataError, ParameterError
 from ..core.intake.frames import to_polars
 from ..core.params import AtLeast, Count, Positive, Share, Whole, check
@@ -22,8 +22,6 @@ from .answer_lists import AnswerLists
 # ----------------------------------------------------------------
 # Workers available for a plan: they have not answered the task, have capacity, and are ranked by information per cost.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Maximum size of the workers' confusions; above it all workers count as equal.
 _CELLS = 20_000_000
 # Without a load a worker gets at most this many times an even share, or this many tasks.

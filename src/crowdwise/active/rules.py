@@ -13,12 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.errors import ParameterError
 from ..stats.information import entropy, expected_gain
 from . import kernels
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.errors import DataError, ParameterError
 
-F8 = npt.NDArray[np.float64]
 EPS = 1e-3
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8, I8
 from ..stats.gold_calibration import GoldCalibration
 from ..stats.information import expected_gain
 from ..stats.temperature import best_temperature, soften
@@ -20,9 +21,6 @@ from .answer_lists import AnswerLists
 from .online import OnlineModel
 from .rules import COMPILED, Policy
 from .stopping import CAP, GOLD, NOBODY, OPEN, REASONS, SURE, WORTH, Doubt, Flips, Progress, StatedAccuracy, Stopping
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Level 0 is closed, 1 to N_LEVELS - 1 are priorities from 0 to 1.
 N_BUCKETS = 256

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..core.errors import ParameterError
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.gold import as_gold
@@ -25,8 +26,6 @@ from .rules import Policy
 from .session import Session
 from .stopping import REASONS, SURE, Stopping
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Never stops a task, so that a curve extends to the last answer.
 ENDLESS = Stopping(target=1.0, fewest=10**9)
 

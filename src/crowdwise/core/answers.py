@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Mask = npt.NDArray[np.bool_]
+from .arrays import Mask
+
 Rows = npt.NDArray[Any]
 
 

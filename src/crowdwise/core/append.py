@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .arrays import I8
 from .intake.coding import NUMBERS
 from .intake.repeats import Duplicates, check_duplicates, describe_answers, occasion_codes, repeat_weights, resolve
 from .ledger import Ledger
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .votes import Votes
 
 V = TypeVar("V", bound="Votes[Any]")
-I8 = npt.NDArray[np.int64]
 _FEW = 64
 
 

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .arrays import I8, Mask
 from .registry import get
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Arrays = Mapping[str, npt.NDArray[Any]]
 # name -> (axes, type, range), as in `Axes`. Types: "f" floats, "i" integers, "b" booleans.
 Rules = Mapping[str, tuple[str, str, str]]

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .answers import Answers, Coder, Mask, Rows
+from .answers import Answers, Coder, Rows
+from .arrays import Mask
 from .errors import DataError
 from .intake.coding import encode
 from .intake.column import Column

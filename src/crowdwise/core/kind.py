@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from .answers import Coder
+from .arrays import F8
 from .errors import DataError, ParameterError
 from .intake.coding import encode
 from .intake.columns import pick
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Kind", "KindHooks", "get", "names", "register", "resolve"]
 
 T = TypeVar("T")
-F8 = npt.NDArray[np.float64]
 
 
 class KindHooks:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import F8
 from .votes import Votes
 
 V = TypeVar("V", bound=Votes[Any])
-F8 = npt.NDArray[np.float64]
 
 
 class Model(ABC, Generic[V]):

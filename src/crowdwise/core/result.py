@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .arrays import F8
 from .errors import DataError, ParameterError
 from .estimate import Estimate, WorkerSummary
 from .kind import Kind
@@ -24,7 +25,6 @@ from .votes import Votes
 if TYPE_CHECKING:
     from types import ModuleType
 
-F8 = npt.NDArray[np.float64]
 # What to do with workers who were not in the fit: raise, or treat them as the average worker.
 UnknownWorkers = Literal["error", "average"]
 E = TypeVar("E", bound=Estimate)

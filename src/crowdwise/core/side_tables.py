@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from .arrays import F8, I4
 from .errors import DataError
 from .intake.frames import to_polars
 from .vocabulary import as_series, lookup, quote
@@ -15,8 +15,6 @@ from .vocabulary import as_series, lookup, quote
 # ----------------------------------------------------------------
 # Links between tasks that belong together, with weights.
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 COLUMNS = ("task", "other", "weight")
 
 

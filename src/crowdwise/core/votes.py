@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from .answers import Answers
+from .arrays import F8
 from .errors import DataError, ParameterError
 from .intake.coding import NUMBERS, Coded
 from .intake.repeats import Duplicates
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from .kind import Kind
 
 A = TypeVar("A", bound=Answers)
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ..core import method_registry as registry
+from ..core.arrays import F8
 from ..core.errors import CrowdwiseError, CrowdwiseWarning, DataError, ParameterError
 from ..core.result import Result
 from ..core.votes import Votes
@@ -21,7 +21,6 @@ from ..io.csv.folder import write_tables
 from .evaluate import gold_tasks
 from .scores import Table
 
-F8 = npt.NDArray[np.float64]
 FILES = ("methods.csv", "tasks.csv")
 _ORDER = ["method", "cpu_seconds", "iterations", "agreement", "held_out"]
 _HEADS = {"cpu_seconds": "CPU s", "iterations": "steps", "agreement": "agrees"}

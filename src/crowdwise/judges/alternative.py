@@ -12,16 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8, Mask
 from ..core.order import offsets
 from ..kinds.classes.methods.judges import JudgeVerdicts
 from ..stats.logspace import segment_sum
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 COST = 0.1
 LEVEL = 0.05

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..core.errors import DataError
 from ..core.intake.frames import to_polars
 from ..core.side_tables import column_by, side_table
@@ -21,9 +22,6 @@ from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts
 from ..stats.discovery import adjusted
 from .maths import Effect, position_both, position_once, regression, smallest_visible
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 LEVEL = 0.05
 MIN_TASKS = 20

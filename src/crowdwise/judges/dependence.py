@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts
 from .maths import effective_interval, effective_number, error_correlation, shrunk, unknown_pairs
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..evaluation.intervals import jeffreys
 from ..kinds.classes.maths.judges import fit_stack, folds, log_loss, out_of_fold
 from .maths import ALL_SUBSETS, pareto, squared_correlation, subsets
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Subset = tuple[int, ...]
 
 MIN_GOLD = 45

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..kinds.classes.maths.judges import folds, out_of_fold
 from ..stats.bootstrap import central
 from .maths import (
@@ -20,9 +20,6 @@ from .maths import (
     variance,
     worth_up_to,
 )
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 DRAWS = 500
 MORE = 10  # labels of people that are compared with verdicts for the same money

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8, I8
 
 # Power .8 at level .05 two-sided needs an effect of 2.8 standard errors; that of beta is near 1 / sqrt(FF + SS).
 VISIBLE = 2.8
@@ -98,7 +98,6 @@ def regression(y: F8, x: F8, level: float = 0.95) -> list[Effect]:
 #
 # Cochran (1977), Sampling Techniques, ch. 12.
 
-I8 = npt.NDArray[np.int64]
 
 ALL_SUBSETS = 10
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..core.errors import DataError
 from ..core.intake.frames import to_polars
 from ..core.side_tables import column_by, side_table
@@ -18,8 +19,6 @@ from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.dependence import find_groups
 from ..kinds.classes.methods.judges import families_from_table, kinds_of
 
-I8 = npt.NDArray[np.int64]
-F8 = npt.NDArray[np.float64]
 # Names for a person's label in a table of prices.
 PERSON = ("person", "human", "people")
 WRITERS = ("worker", "annotator", "labeler", "labeller", "rater", "written_by", "author")

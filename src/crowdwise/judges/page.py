@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup, escape
 
+from ..core.arrays import F8
 from ..core.errors import CrowdwiseError
 from ..core.intake.repeats import OCCASION_COLUMNS
 from ..core.result import Result
@@ -124,7 +125,6 @@ def _shares(votes: Annotations, column: str) -> dict[tuple[str, str], float]:
 # ----------------------------------------------------------------
 # Charts: correlated errors by family, stated confidence, accuracy against price.
 
-F8 = npt.NDArray[np.float64]
 
 MAX_JUDGES = 40
 CURVES = 4

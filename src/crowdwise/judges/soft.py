@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, Mask
 from ..core.errors import DataError
 from ..core.result import Result
 from ..core.side_tables import column_by
@@ -105,9 +105,6 @@ def soft(votes: Any, groups: str | None = None, seed: int = 0) -> Soft:
 # ----------------------------------------------------------------
 # Judges and groups of raters compared with the distribution of people's labels.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 MIN_RATERS = 5
 # Nearly no shrinkage. Shares without shrinkage have an infinite loss for classes that no other rater gave.

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..core.errors import DataError, IdentifiabilityWarning
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations, as_annotations
@@ -24,9 +25,6 @@ from .frontier import Frontier, frontier
 from .marginal import Spend, marginal_table, next_spend
 from .metadata import families_of, is_person, prices_of, refuse_gold_of_models, with_families
 from .table import Stated, judge_table, stated
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 LEAST_GOLD = 10
 FIT_LEVEL = 0.95

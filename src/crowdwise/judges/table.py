@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8
 from ..core.result import Result
 from ..core.side_tables import column_by
 from ..evaluation.intervals import jeffreys
@@ -16,8 +16,6 @@ from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.gold import GoldLabels
 from ..kinds.classes.methods.judges import JudgeVerdicts, kinds_of
 from ..stats.platt import Platt, fit_platt, why_ignored
-
-F8 = npt.NDArray[np.float64]
 
 
 def judge_table(

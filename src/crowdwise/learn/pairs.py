@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 from torch.utils.data import Dataset
 
+from ..core.arrays import I8
 from ..core.errors import DataError
 from ..core.vocabulary import as_series, quote
 from ..core.votes import Votes
@@ -23,8 +24,6 @@ from .data.dataset import CrowdData, FeatureError, as_features
 from .fitting import CrowdEstimator
 from .tables import WorkerTable
 from .training.sweep import sweep_answers
-
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core import method_registry as registry
+from ..core.arrays import F8
 from ..core.callback import Callback
 from ..core.errors import CrowdwiseWarning, unwritable
 from ..em.drivers import Executor
@@ -35,7 +35,6 @@ from ..kinds.classes.methods.parts import PartEstimate, PartsFit, PartsSurvey, S
 from ..stats.gold_calibration import GoldCalibration, GoldSums
 from .ranked import Ranked
 
-F8 = npt.NDArray[np.float64]
 Predictor = Callable[[SourcePart], PartEstimate]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import I4
 from ..core.errors import DataError
 from ..core.faults import FAULTS, first_line
 from ..core.intake.coding import NUMBERS
@@ -27,7 +28,6 @@ from ..em.sources import Sizes
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.answers import Classes
 
-I4 = npt.NDArray[np.int32]
 # Smaller files (bytes) are read at once.
 SMALL = 4096
 OFFSETS, CELL, TASKS = "offsets.npy", "cell.npy", "tasks.arrow"

@@ -11,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I4
 from ..core.intake.column import Column, damaged
 from ..core.intake.repeats import Duplicates, describe_answers, resolve
 from ..core.order import offsets, order_by
 from .mapped import CELL, OFFSETS, TASKS, part_folder
 from .shuffle import Written
-
-I4 = npt.NDArray[np.int32]
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import F8, I8
 from ..evaluation.guarantee.sequential import DIGITS
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 UNITS = 10**DIGITS
 BITS = 10
 BLOCK = 1 << BITS

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, Mask
 from ..evaluation.guarantee import sequential
 from ..evaluation.statement import (
     ACCEPT,
@@ -32,8 +33,6 @@ from .ranked import BLOCK, UNITS, Ranked, units
 if TYPE_CHECKING:
     from .partitioned_result import PartitionedResult
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 Columns = dict[str, npt.NDArray[Any]]
 # The confidence of a label that is certain.
 SURE = 1 - 1e-9

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import I8
 from ..core.errors import DataError
 from ..core.intake.coding import NUMBERS, complete_rows
 from ..core.intake.column import Column
@@ -23,7 +24,6 @@ from ..core.vocabulary import as_series, lookup, union
 from ..stats.hashing import name_hash
 from .chunks import RowChunk
 
-I8 = npt.NDArray[np.int64]
 # Buckets by the upper bits of the hash; parts are ranges of them.
 BITS = 12
 FINEST = 1 << BITS

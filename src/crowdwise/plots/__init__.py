@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8
 from ..core.errors import DataError, MissingDependencyError, ParameterError
 from ..core.result import Result
 
-F8 = npt.NDArray[np.float64]
 # Default number of workers and tasks in a plot.
 WORKERS, TASKS = 30, 20
 

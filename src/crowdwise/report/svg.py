@@ -10,17 +10,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 from markupsafe import Markup, escape
 
+from ..core.arrays import F8
 from ..evaluation.calibration import Bin
 from .text import shown
 
 # Used if there is nothing to draw.
 NOTHING = Markup("")
 
-F8 = npt.NDArray[np.float64]
 
 # Above this share a cell is dark enough for light digits.
 _DARK = 0.66

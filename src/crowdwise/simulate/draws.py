@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import I4, I8
+
 A = TypeVar("A")
-I4 = npt.NDArray[np.int32]
-I8 = npt.NDArray[np.int64]
 
 _ONSETS = ["b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "dr", "kl", "st", "tr"]
 _VOWELS = ["a", "e", "i", "o", "u"]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8
 from ..core.errors import DataError
 from ..kinds.classes.annotations import Annotations
-
-F8 = npt.NDArray[np.float64]
 
 
 class InputError(DataError, ValueError):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8
+
 # ----------------------------------------------------------------
 # Random and reversed workers: a mixture model of the abilities of a crowd.
 # An ability is in units of the typical worker's: 1 is typical, 0 is a worker who answers at random, below 0 is one who
@@ -16,7 +18,6 @@ import numpy.typing as npt
 # is the posterior probability that a worker is random or reversed: in a small crowd, or with widely spread abilities,
 # no worker is identified with certainty.
 
-F8 = npt.NDArray[np.float64]
 
 # Abilities at which likelihoods are given, the same number on either side of 0.
 GRID = np.linspace(-2.4, 2.4, 97)

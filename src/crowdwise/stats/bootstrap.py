@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 # If there are more tasks, they are first summed in random blocks of equal size, which are exchangeable like tasks: the
 # spread of a sum over 2,000 blocks is known to 2 %, whatever the number of tasks.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 
 def even(right: Any, wrong: Any, k: int) -> F8:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 
 def log_evidence(counts: F8, mean: F8, strength: float) -> float:

@@ -6,9 +6,8 @@ Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 
 def adjusted(p: F8) -> F8:

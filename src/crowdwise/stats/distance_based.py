@@ -9,10 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8, I8
 from .bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Distance between rows i and rows j, 0 to 1.
 Distance = Callable[[I8, I8], F8]

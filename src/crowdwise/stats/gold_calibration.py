@@ -22,9 +22,8 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
+from ..core.arrays import F8, I8, Mask
 from .sampled import holm, rank_sum_of_counts, shares_differ
-
-F8 = npt.NDArray[np.float64]
 
 # Prior covariance of (slope, shift), and bounds of the confidences.
 COVARIANCE = np.array([[1.1, 1.2], [1.2, 2.0]])
@@ -242,8 +241,6 @@ def _log_likelihood(z: F8, right: F8, lapse: float) -> F8:
 # Whether the checked tasks are a random sample is tested on counts: of labels, of confidence in bins, of the number of
 # labels. The tests therefore do not depend on how the tasks are partitioned, and are not randomized.
 
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 # Bins of confidence. Their edges are shifted so that simple fractions, the usual shares of votes, lie inside a bin and
 # rounding errors do not move them to another one.

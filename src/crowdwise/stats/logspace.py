@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 
 def normalise_rows(score: F8) -> tuple[F8, F8]:

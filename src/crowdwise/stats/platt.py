@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 LOW, HIGH = 0.005, 0.995
 USUAL, STRENGTH = 0.7, 4.0  # prior of the slope: its mean, and the curvature 2 / .5 of the penalty

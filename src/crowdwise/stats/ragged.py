@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-I8 = npt.NDArray[np.int64]
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8, I8
 
 
 def starts(size: npt.NDArray[Any]) -> I8:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
+from ..core.arrays import F8, I8
+
 # If there are more tasks than this, a sample of them is compared with the gold.
 MANY = 100_000
 

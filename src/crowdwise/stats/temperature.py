@@ -8,11 +8,9 @@ Guo et al. (2017), On calibration of modern neural networks, pmlr v70/guo17a.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ..core.arrays import F8
 from .ties import winners
-
-F8 = npt.NDArray[np.float64]
 
 # Upper bound; beyond it the likelihood is flat.
 HIGHEST = 20.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
+from ..core.arrays import F8
 
 # Scores this close count as equal: sums over shards or in another class order differ in the last bits.
 TOLERANCE = 1e-9

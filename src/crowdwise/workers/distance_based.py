@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..core.arrays import F8, I8
 from ..core.kind import KindHooks
 from ..core.result import Result
 from ..core.votes import Votes
@@ -82,7 +83,6 @@ def by_distance(close: Closeness) -> BehaviourFlags:
 # ----------------------------------------------------------------
 # Flags from the distances between answers, with evidence.
 
-I8 = npt.NDArray[np.int64]
 
 # Meaning of the flags, most serious first.
 DISTANCE_FLAGS = {
@@ -216,7 +216,6 @@ def _fast(votes: Votes[Any], inputs: FlagInputs, speed: Speed) -> Iterator[Flag]
 # `gold_answers(votes, gold)` the study also reports distances from the estimate and from gold. A kind with more
 # information extends `DistanceStudy`, or appends to its flags.
 
-F8 = npt.NDArray[np.float64]
 # Posterior of random and reversed workers from what a kind knows.
 Judge = Callable[[Votes[Any], Result], BehaviourFlags]
 

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.arrays import F8, I8
 from ..core.votes import Votes
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 def in_time(annotations: Votes[Any]) -> I8:

@@ -12,11 +12,12 @@ import polars as pl
 
 from .. import ledger as reasons
 from ..answers import Answers, Coder
+from ..arrays import F8, Mask
 from ..errors import DataError
 from ..ledger import Ledger
 from ..order import order_by
 from ..vocabulary import Codes, sorted_vocabulary
-from .column import Column, Mask
+from .column import Column
 from .repeats import (
     Duplicates,
     check_duplicates,
@@ -29,7 +30,6 @@ from .repeats import (
 )
 
 A = TypeVar("A", bound=Answers)
-F8 = npt.NDArray[np.float64]
 # Numbers of a row besides task, worker and answer; NaN where missing (except for weights).
 NUMBERS = ("weight", "time", "duration", "confidence")
 # Removes the columns of its kind from the mapping, so that they can be freed as soon as they are encoded.

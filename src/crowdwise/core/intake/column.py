@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..arrays import Mask
 from ..errors import DataError
 from ..vocabulary import Codes, as_series, lookup, quote
 
@@ -81,7 +82,6 @@ def _rank(ordered: pl.Series, values: pl.Series) -> Codes:
     return rank
 
 
-Mask = npt.NDArray[np.bool_]
 UnknownClasses = Literal["error", "drop"]
 UNKNOWN_CLASS = "class not in the given classes"
 Respell = Callable[[pl.Series], tuple[pl.Series, str | None]]

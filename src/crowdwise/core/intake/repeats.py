@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from .. import ledger as reasons
+from ..arrays import F8, I8
 from ..errors import DataError, ParameterError
 from ..vocabulary import quote
 
@@ -18,8 +19,6 @@ from ..vocabulary import quote
 # A judge that answers one task several times (again, with another prompt, with the options swapped) counts as one vote.
 # Such rows are not duplicates: all are kept, with a total weight of one. Another version of a judge is another judge.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Rows of one worker and task that differ in one of these are different occasions.
 OCCASION_COLUMNS = ("repeat", "prompt", "order")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import Mask
 from ...core.errors import DataError
 from ..sources import LONGEST_LINE, refuse_blanks
 
@@ -25,7 +26,6 @@ _BLANK[list(b" \t\n\r\x0b\x0c")] = True
 
 Fault = tuple[int, str]  # offset in the piece, what is wrong
 Bytes = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
 
 
 class NotUtf8(DataError):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.answers import Answers, TextColumnCoder
+from ...core.arrays import F8, I8
 from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.intake.columns import first_named
@@ -26,8 +27,6 @@ from .maths import match_lists, soft_f1
 # Boxes as text: a JSON list of [x1, y1, x2, y2] or [x1, y1, x2, y2, "class"].
 
 T = TypeVar("T")
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 # Larger coordinates are rejected, so that areas stay finite.
 LARGEST = 1e12

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from ...core import method_registry as registry
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
-from ...core.estimate import F8, I8, Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
 from ...core.result import FitTrace, Result, UnknownWorkers

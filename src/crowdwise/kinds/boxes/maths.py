@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8, I8, Mask
 from ...stats.ragged import spread, starts, sums
 
 if TYPE_CHECKING:
     from ..numbers.maths.rows import NumberFit
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-F8 = npt.NDArray[np.float64]
 
 
 def all_pairs(begin_a: I8, size_a: I8, begin_b: I8, size_b: I8) -> tuple[I8, I8, I8]:

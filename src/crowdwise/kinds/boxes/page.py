@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup, escape
 
+from ...core.arrays import F8
 from ...core.result import Result
 from ...core.side_tables import SideTable
 from ...core.votes import Votes
@@ -29,7 +30,6 @@ from .fitting import estimated_answers
 
 # ----------------------------------------------------------------
 # Images with the drawn shapes as SVG: thin lines are single workers, thick lines the result.
-F8 = npt.NDArray[np.float64]
 # Width of a drawing on the page.
 CANVAS_WIDTH = 340.0
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.result import Result
 from ...core.votes import Votes
@@ -21,7 +21,6 @@ from .estimate import BoxEstimate
 from .fitting import align_classes, box_truth
 from .maths import match_lists
 
-F8 = npt.NDArray[np.float64]
 # Displayed names of the scores, in the order of display.
 SCORES = {
     "precision": "precision at IoU .5",

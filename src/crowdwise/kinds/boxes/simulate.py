@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_workers, numbered
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from ...stats.ragged import spread, starts
 from .answers import Boxes, box_votes
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 WIDTH, HEIGHT = 1280.0, 720.0
 

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Answers, Mask
+from ...core.answers import Answers
+from ...core.arrays import Mask
 from ...core.errors import DataError
 from ...core.intake.columns import by_plain_name
 from ...core.intake.frames import to_polars

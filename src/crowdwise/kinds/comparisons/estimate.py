@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
+from ...core.arrays import F8, I8
+from ...core.estimate import Axes, Estimate, WorkerSummary
 from .answers import OUTCOMES, Comparisons
 
 

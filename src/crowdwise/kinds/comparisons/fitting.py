@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8, Mask
 from ...core.callback import Callback
 from ...core.errors import DataError
-from ...core.estimate import F8, I8, Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.params import Share

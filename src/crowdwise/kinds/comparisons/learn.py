@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from ...core.arrays import F8
 from ...core.errors import ParameterError
 from ...core.params import NonNegative, Positive, PositiveShare
 from ...core.result import Result
@@ -123,9 +124,6 @@ class RewardNet(PairMethod):
     def reliability(self) -> Tensor:
         """Reliability of each worker."""
         return torch.sigmoid(self.sign * self.table.all()[:, 0])
-
-
-F8 = npt.NDArray[np.float64]
 
 
 class CrowdRanker(PairEstimator):

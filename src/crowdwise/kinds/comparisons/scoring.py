@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
@@ -63,7 +63,6 @@ def numbers(labels: pl.Series) -> np.ndarray | None:
 # ----------------------------------------------------------------
 # Evaluation of scores of items and winners of pairs against the truth of either.
 
-F8 = npt.NDArray[np.float64]
 Ends = tuple[float, float, float]
 SCORES = {
     "kendall": "Kendall's tau of the items",

@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_pairs, draw_rows, numbered
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import OUTCOMES, Comparisons, comparison_votes
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.item_answers import EVERYONE
 from ...core.result import Result
 from ...core.vocabulary import lookup
@@ -31,8 +31,6 @@ from .answers import Comparisons, rows_of
 from .maths.leaderboard import ReliabilityPosterior, reliability
 from .maths.models import TIE, PairRows
 from .methods import CrowdBT
-
-F8 = npt.NDArray[np.float64]
 
 
 def pair_chances(rows: PairRows) -> BehaviourPosterior:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.answers import Answers, Coder
+from ...core.arrays import F8, Mask
 from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.intake.columns import by_plain_name
@@ -19,8 +20,6 @@ from ...core.intake.frames import to_polars
 from ...core.vocabulary import quote
 from ...core.votes import Votes, frozen
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 # Larger values are refused: their squares overflow a double.
 LARGEST = 1e150
 # Accepted names of the value column, preferred names first; `value_x`, `value_y`... are parts of one answer.

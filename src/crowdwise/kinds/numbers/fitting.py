@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.errors import DataError
-from ...core.estimate import F8, I8
 from ...core.intake.columns import pick
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from ...core.arrays import F8
 from ...core.params import Between, Count, NonNegative, Positive
 from .fitting import NumberAggregator
 from .maths.gaussian import gaussian, gaussian_plain, student
 from .maths.iterative import bayesian_iterative, combined
-from .maths.rows import F8, NumberFit, NumberRows
+from .maths.rows import NumberFit, NumberRows
 from .maths.simple import biased_mean, catd, crh, mean, median, spectral_regression, trimmed_mean
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup, escape
 
+from ...core.arrays import F8
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.statement import outlook
@@ -34,7 +34,6 @@ from .workers import TRUST, NumberStudy, study_numbers
 # ----------------------------------------------------------------
 # Charts: the distribution of answers and estimates, and estimates against the truth.
 
-F8 = npt.NDArray[np.float64]
 
 # Maximum number of bars; a scale with at most STEPS distinct values gets one bar per value.
 BARS, STEPS = 30, 21

@@ -12,6 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from ...core import method_registry as registry
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.errors import DataError, ParameterError
 from ...core.result import Result
@@ -24,9 +25,6 @@ from .answers import Numbers
 from .estimate import NumberEstimate
 from .fitting import number_truth
 from .maths.workers import Score, scores
-
-F8 = npt.NDArray[np.float64]
-
 
 _STATISTICS: dict[str, Callable[[F8], Any]] = {
     "min": np.min, "mean": np.mean, "median": np.median, "max": np.max, "sd": np.std,

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...core.votes import Votes
 from ...simulate.draws import copy_answers, draw_kinds, draw_rows, draw_sources, numbered, source_names
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Numbers, number_votes
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.votes import Votes
@@ -23,8 +24,6 @@ from .answers import Numbers
 from .fitting import NumberModel, number_gold, rows_of
 from .maths.rows import NumberRows
 from .maths.workers import LEAST, AgreementCoefficients, Copying, Quality, quality, reliability
-
-F8 = npt.NDArray[np.float64]
 
 # Meanings of the flags, most serious first.
 NUMBER_FLAGS = {

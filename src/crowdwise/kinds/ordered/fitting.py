@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...core.estimate import F8, I8
+from ...core.arrays import F8, I8
 from ...core.params import Count, NonNegative
 from ...em.kernels import Stats, Workspace
 from ...em.passes import Passes, run

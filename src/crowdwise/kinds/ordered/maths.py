@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logsumexp
 
+from ...core.arrays import F8, I8
 from ...stats.bootstrap import central
 
-F8 = npt.NDArray[np.float64]
 BIASES, SCALES = 13, 9
 # Largest bias and range of the scales for five classes; they are proportional to the number of steps.
 WIDEST, NARROW, BROAD = 1.8, 0.08, 2.0
@@ -192,8 +191,6 @@ def _slopes(bias: F8, scale: F8, threshold: F8, k: int) -> tuple[F8, F8, F8]:
 
 # ----------------------------------------------------------------
 # Scores of ordered classes: absolute error in steps, and quadratic kappa.
-
-I8 = npt.NDArray[np.int64]
 
 
 def median_level(p: F8) -> I8:

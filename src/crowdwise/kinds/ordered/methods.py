@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.errors import ParameterError
-from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Above, MethodName, MethodNames, NonNegative
 from ...em.kernels import Stats, Workspace, stats_of

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...core.result import Result
 from ..classes.answers import in_order
 from .maths import kappa_interval, median_level, quadratic_kappa
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 
 def class_levels(estimates: Result | pl.DataFrame, order: Sequence[Any] | None, names: pl.Series) -> I4 | None:

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...simulate.draws import draw_kinds, draw_rows, numbered
 from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from ..classes.annotations import Annotations
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.intake.coding import encode
 from ...core.intake.columns import first_named
 from ...core.votes import Votes
 from ...stats.ragged import spread, starts
 from ..boxes.answers import LARGEST, JsonCoder, ShapeLists, short_number
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Names of the column of outlines in files, best first.
 NAMES = "outlines outline polygons polygon segmentation contours"
 SHAPE = "a JSON list of outlines, each a list of [x, y]"

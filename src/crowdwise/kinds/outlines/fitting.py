@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
-from ...core.estimate import F8, I8
+from ...core.arrays import F8, I8, Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count
 from ...core.result import Result, UnknownWorkers
@@ -22,7 +22,7 @@ from ...stats.gold_calibration import GoldCalibration
 from ..boxes.maths import iou
 from .answers import OutlineCoder, Outlines
 from .estimate import OutlineEstimate, OutlineWorkers
-from .maths import Mask, fill_even_odd, grid, iou_with_others, overlap, patterns, trace
+from .maths import fill_even_odd, grid, iou_with_others, overlap, patterns, trace
 
 # Key of the worker weights among the extra arrays of a result.
 WORKER_WEIGHT = "worker_weight"

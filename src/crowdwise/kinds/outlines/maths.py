@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+from ...core.arrays import F8, Mask
+
 # Maximum number of workers whose marks of a pixel are stored as bits of one integer.
 MAX_BITS = 62
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.estimate import F8
+from ...core.arrays import F8, Mask
 from ...core.params import Count, NonNegative, Positive, Share
 from ...core.votes import Votes
 from .answers import Outlines
 from .fitting import MaskEstimate, OutlineAggregator, weights_by_overlap
-from .maths import Mask, rasa, staple, vote
+from .maths import rasa, staple, vote
 
 
 @dataclass(frozen=True, kw_only=True)

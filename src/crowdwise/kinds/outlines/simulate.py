@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_workers, numbered
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Outlines, outline_votes, write
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 POINTS = 32
 WIDTH, HEIGHT = 640.0, 480.0

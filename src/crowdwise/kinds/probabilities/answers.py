@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.intake.columns import first_named
 from ...core.votes import Votes
 from ..numbers.answers import NumberCoder, Numbers
 
-F8 = npt.NDArray[np.float64]
 NAMES = "probability prob chance credence forecast"
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
+from ...core.arrays import F8, I8
+from ...core.estimate import Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..numbers.maths.rows import F8, NumberRows
+from ...core.arrays import F8
+from ..numbers.maths.rows import NumberRows
 from ..numbers.maths.simple import trimmed_means
 
 # Answers are clipped to this distance from 0 and 1 before log odds are taken.

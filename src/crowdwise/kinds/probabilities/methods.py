@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from ...core.arrays import F8
 from ...core.params import Above, Between, Count
-from ..numbers.maths.rows import F8, NumberRows
+from ..numbers.maths.rows import NumberRows
 from .fitting import ProbabilityAggregator
 from .maths import (
     MIN_GOLD,

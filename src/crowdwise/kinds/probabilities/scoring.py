@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
@@ -20,7 +20,6 @@ from ...stats.bootstrap import MAX_BLOCKS, bootstrap_intervals, random_blocks, r
 from .answers import Probabilities
 from .fitting import outcome_table
 
-F8 = npt.NDArray[np.float64]
 # Probabilities are clipped to this distance from 0 and 1 for the log-loss.
 LEAST = 1e-6
 BINS = 10

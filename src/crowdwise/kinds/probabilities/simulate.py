@@ -9,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.votes import Votes
 from ...simulate.draws import numbered
 from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from .answers import Probabilities, probability_votes
 from .maths import chance
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.result import Result
 from ...core.votes import Votes
 from ...stats.abilities import posterior_from_means
@@ -19,7 +19,6 @@ from .answers import Probabilities
 from .fitting import rows_of
 from .maths import CLIP, PRIOR_WEIGHT, gaps_by_others, signals
 
-F8 = npt.NDArray[np.float64]
 # Weight of the crowd's error in a worker's, in answers.
 DRAWN = 8.0
 

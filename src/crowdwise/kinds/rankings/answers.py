@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.answers import Answers, TextColumnCoder
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.intake.columns import first_named
@@ -111,8 +112,6 @@ def items_in(text: str, column: str) -> list[str]:
     return [str(name).strip() for name in names]
 
 
-Mask = npt.NDArray[np.bool_]
-I8 = npt.NDArray[np.int64]
 SHORT = "a ranking of one item"
 
 
@@ -279,7 +278,6 @@ def accepts(column: pl.Series) -> bool:
 # ----------------------------------------------------------------
 # Distance of two rankings: the share of pairs of common items in the opposite order.
 
-F8 = npt.NDArray[np.float64]
 _CELLS = 20_000_000
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from ...core.estimate import F8, I8, Axes, Estimate, Mask, WorkerSummary
+from ...core.arrays import F8, I8, Mask
+from ...core.estimate import Axes, Estimate, WorkerSummary
 from .answers import Rankings
 from .maths import average_places
 

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from ...core import method_registry as registry
+from ...core.arrays import F8, I8
 from ...core.callback import Callback
 from ...core.errors import DataError
-from ...core.estimate import F8, I8
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Share
 from ...core.result import Result, UnknownWorkers

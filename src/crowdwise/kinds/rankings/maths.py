@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8, I8
 from ...stats.abilities import GRID, BehaviourPosterior, chances, some_rows, zero_posterior
 from ..comparisons.maths.models import ScoreBlock, total
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 EXACT = 12
 STARTS = 8
 

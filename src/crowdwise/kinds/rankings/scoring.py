@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
@@ -24,7 +24,6 @@ from .answers import Groups, Rankings, parse, rows_of
 from .estimate import RankingEstimate
 from .fitting import ranking_truth
 
-F8 = npt.NDArray[np.float64]
 Ends = tuple[float, float, float]
 SCORES = {
     "kendall": "Kendall's tau, mean over lists",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...core.result import Result
 from ...core.votes import Votes
 from ...workers.distance_based import (
@@ -26,7 +26,6 @@ from ...workers.tables import interval_cells
 from .answers import Rankings, rows_of
 from .maths import RankRows, WorkerTau, agreement, heat_chances, places_by_others
 
-F8 = npt.NDArray[np.float64]
 FLAGS = {
     "reversed": "ranks in reverse order, perhaps with the worst first",
     "random": "the rankings do not follow those of the other workers",

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.answers import Answers, Coder
+from ...core.arrays import I8, Mask
 from ...core.errors import DataError, ParameterError
 from ...core.intake.coding import encode
 from ...core.intake.column import code_text
@@ -22,9 +23,6 @@ from ...core.vocabulary import Codes, as_series, lookup, quote, sorted_vocabular
 from ...core.votes import Votes, frozen
 from ...stats.ragged import ranges, starts
 from .maths import masi, packed
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from ...core.estimate import F8, I8, Arrays, Axes, Estimate, Mask, WorkerSummary
+from ...core.arrays import F8, I8, Mask
+from ...core.estimate import Arrays, Axes, Estimate, WorkerSummary
 from .answers import as_json
 
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.special import expit
 
+from ...core.arrays import F8, I8, Mask
 from ...core.callback import Callback
 from ...core.errors import DataError, LedgerWarning
-from ...core.estimate import F8, I8, Mask
 from ...core.faults import caller_level
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model

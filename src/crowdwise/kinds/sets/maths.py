@@ -20,12 +20,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.special import betaln, expit, logit, logsumexp
 
+from ...core.arrays import F8, I8, Mask
 from ...stats.abilities import posterior_of
 from ...stats.bootstrap import resampled_intervals
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

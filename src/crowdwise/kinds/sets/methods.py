@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.callback import Callback
 from ...core.errors import ParameterError
-from ...core.estimate import F8
 from ...core.method_registry import card, method
 from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.votes import Votes

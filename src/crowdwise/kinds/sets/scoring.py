@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, Mask
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
@@ -21,8 +21,6 @@ from .answers import Sets, lists_of, set_truth
 from .estimate import SetPosterior
 from .maths import f1_of, set_scores
 
-F8 = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 # Displayed names of the scores, in the order of display.
 SCORES = {
     "micro_f1": "F1 (micro)",

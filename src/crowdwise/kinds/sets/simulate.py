@@ -11,18 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy.special import expit, logit
 
+from ...core.arrays import F8, I4, Mask
 from ...core.votes import Votes
 from ...simulate.draws import copy_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Sets, as_json, set_votes
-
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

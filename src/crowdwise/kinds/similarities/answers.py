@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Mask
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.intake.columns import by_plain_name
@@ -270,9 +270,6 @@ def partition_votes(worker: Any, partition: Any, **numbers: Any) -> Votes[Simila
 
 
 # ---------------------------------------------------------------- Distance of two answers
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 def distance(answers: Similarities, i: I8, j: I8) -> F8:

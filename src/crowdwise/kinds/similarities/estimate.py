@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
-from ...core.estimate import F8, I8, Axes, Estimate, Mask, WorkerSummary
+from ...core.estimate import Axes, Estimate, WorkerSummary
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.errors import DataError, ParameterError
-from ...core.estimate import F8, I8
 from ...core.intake.frames import to_polars
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count

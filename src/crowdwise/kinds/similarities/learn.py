@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ...core import method_registry as registry
+from ...core.arrays import F8
 from ...core.params import AtLeast, NonNegative, Positive, PositiveShare
 from ...core.result import Result
 from ...core.votes import Votes
@@ -120,8 +121,6 @@ def outcome(fitted: CrowdClusterer, votes: Votes[Similarities], belief: npt.NDAr
 
 # ----------------------------------------------------------------
 # The estimator.
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

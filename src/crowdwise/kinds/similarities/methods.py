@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...core.arrays import I8
 from ...core.params import Count, NonNegative, Positive
 from .fitting import ClusterFit, SimilarityAggregator
-from .maths import I8, Pairs, adjusted_rand, free_logits, from_partitions, mean_field, spectral
+from .maths import Pairs, adjusted_rand, free_logits, from_partitions, mean_field, spectral
 
 
 @dataclass(frozen=True, kw_only=True)

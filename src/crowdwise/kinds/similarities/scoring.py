@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import I8, Mask
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.result import Result
@@ -21,9 +21,6 @@ from .answers import NO, YES, Similarities
 from .estimate import SimilarityEstimate
 from .fitting import item_truth, pairs_of
 from .maths import adjusted_rand, from_partitions, matched_accuracy, mutual_information
-
-I8 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def rows_in_truth(
@@ -57,7 +54,6 @@ def rows_in_truth(
 # ----------------------------------------------------------------
 # Evaluation of clusters against the true ones: ARI, NMI, accuracy after the best matching, right pairs.
 
-F8 = npt.NDArray[np.float64]
 SCORES = {
     "ari": "adjusted Rand index",
     "nmi": "normalised mutual information",

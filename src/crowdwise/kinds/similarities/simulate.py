@@ -15,13 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.votes import Votes
 from ...simulate.draws import draw_kinds, draw_pairs, draw_rows, numbered
 from ...simulate.planted import Planted, Size, answer_columns, scenarios, worker_columns
 from .answers import Similarities, similarity_votes
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
@@ -38,7 +39,6 @@ from .estimate import SimilarityEstimate, SimilarityWorkers
 from .fitting import pairs_of
 from .maths import Pairs, from_partitions, mean_field, together
 
-F8 = npt.NDArray[np.float64]
 # Weight of the crowd's coins in the estimate of each worker, in answers; passes from the fitted clusters.
 STRENGTH, PASSES = 10.0, 30
 # Pairs of one partition are one decision: the weight of each of them.

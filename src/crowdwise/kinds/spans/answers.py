@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.answers import Answers, Coder
+from ...core.arrays import I8, Mask
 from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.intake.columns import first_named
@@ -23,7 +24,7 @@ from ...core.side_tables import column_by
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
 from ...stats.ragged import starts
-from .maths import FARTHEST, I8, SpanRows, TextUnits, f1_distance, has_overlapping_tags, span_rows
+from .maths import FARTHEST, SpanRows, TextUnits, f1_distance, has_overlapping_tags, span_rows
 
 # The tag of spans without a tag.
 NO_TAG = ""
@@ -102,7 +103,6 @@ def as_json(rows: SpanRows, tags: pl.Series) -> list[str]:
 
 # ---------------------------------------------------------------- Reading columns of spans, as JSON or lists
 
-Mask = npt.NDArray[np.bool_]
 USAGE = 'write [[start, end], ...], [[start, end, "tag"], ...] or [{"start": 0, "end": 5, "label": "tag"}, ...]'
 TAG_KEYS = ("label", "labels", "tag", "entity", "type")
 Span = tuple[int, int, str]

@@ -9,8 +9,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...core.arrays import F8, I8
 from ...core.errors import DataError
-from ...core.estimate import F8, I8, Axes, Estimate, WorkerSummary
+from ...core.estimate import Axes, Estimate, WorkerSummary
 from ...stats.ragged import starts
 from .answers import as_json
 from .maths import SpanRows

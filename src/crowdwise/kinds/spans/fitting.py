@@ -15,8 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core import method_registry as registry
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import CrowdwiseWarning, DataError, ParameterError
-from ...core.estimate import Arrays, Mask
+from ...core.estimate import Arrays
 from ...core.intake.columns import pick
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
@@ -32,8 +33,6 @@ from ..classes.methods.confusion.hierarchical import Hierarchical
 from .answers import WORD_LENGTH, Spans, detect_columns, extents, span_votes, spans_of, word_units
 from .estimate import SpanEstimate, SpanWorkers
 from .maths import (
-    F8,
-    I8,
     Cells,
     ChainData,
     ChainFit,

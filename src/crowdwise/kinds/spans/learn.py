@@ -17,6 +17,7 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
+from ...core.arrays import F8, I8
 from ...core.errors import CrowdwiseWarning, DataError
 from ...core.params import NonNegative, Positive, Share
 from ...core.result import Result
@@ -41,7 +42,7 @@ from ..classes.methods.confusion.hierarchical import Hierarchical
 from .answers import Spans
 from .estimate import SpanEstimate
 from .fitting import estimate_of, from_path, span_layer, summarize_workers
-from .maths import F8, I8, TextUnits, cells, covered_units, has_overlapping_tags, viterbi
+from .maths import TextUnits, cells, covered_units, has_overlapping_tags, viterbi
 
 
 @dataclass(frozen=True, eq=False)

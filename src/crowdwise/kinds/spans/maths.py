@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8, I4, I8, Mask
 from ...stats.dirichlet import divergence, log_mean
 from ...stats.ragged import ranges, starts, sums
 from ...stats.ties import STREAM, winners
 
-I8 = npt.NDArray[np.int64]
-F8 = npt.NDArray[np.float64]
 # Upper bound of positions in a text.
 FARTHEST = 2**40
 
@@ -120,8 +119,6 @@ def f1_distance(rows: SpanRows, i: I8, j: I8, block: int = 200_000) -> F8:
 # ----------------------------------------------------------------
 # Units are the pieces into which a text is cut: words, or the pieces between the ends of all spans. A row labels every
 # unit of its task: 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside a span.
-
-I4 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,8 +357,6 @@ def viterbi(units: TextUnits, score: F8, start: F8, move: F8, n_tags: int) -> I8
 
 # ----------------------------------------------------------------
 # The two chain models: HMM-Crowd by EM with pseudo-counts, BSC-seq by variational Bayes.
-
-Mask = npt.NDArray[np.bool_]
 
 
 def hmm_crowd(

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ...core.arrays import F8
 from ...core.errors import ParameterError
 from ...core.estimate import Arrays
 from ...core.params import Count, NonNegative, Positive, Share
@@ -33,7 +34,7 @@ from .fitting import (
     vote_units,
     weights_by_f1,
 )
-from .maths import F8, bsc, hmm_crowd, shares_of_states
+from .maths import bsc, hmm_crowd, shares_of_states
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.result import Result
 from ...core.side_tables import column_by
@@ -21,7 +22,7 @@ from ...stats.bootstrap import resampled_intervals
 from .answers import Spans, spans_of
 from .estimate import SpanEstimate
 from .fitting import span_truth
-from .maths import F8, SpanRows, counts, has_overlapping_tags, marked_lengths, ratios
+from .maths import SpanRows, counts, has_overlapping_tags, marked_lengths, ratios
 
 # Displayed names of the scores, in the order of display.
 SCORES = {

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...core.votes import Votes
 from ...simulate.draws import draw_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from ...stats.ragged import starts
 from .answers import Spans, span_votes, spans_of
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 Span = tuple[int, int, str]
 WordSpan = tuple[int, int, int]  # first word, last word + 1, tag
 

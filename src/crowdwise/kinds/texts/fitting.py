@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from ...core import method_registry as registry
+from ...core.arrays import F8, I8, Mask
 from ...core.callback import Callback
 from ...core.errors import DataError
-from ...core.estimate import Mask
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.model import Model
 from ...core.result import Result, UnknownWorkers
@@ -26,19 +26,7 @@ from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
 from .answers import Texts, join_words, letter_runs, texts_of, word_runs, written_words
 from .estimate import TextEstimate, TextWorkers
-from .maths import (
-    F8,
-    I8,
-    PSEUDO,
-    Runs,
-    edit_counts,
-    edit_distance,
-    gleu,
-    medoid_rows,
-    pairs_within,
-    voted_words,
-    weights_of,
-)
+from .maths import PSEUDO, Runs, edit_counts, edit_distance, gleu, medoid_rows, pairs_within, voted_words, weights_of
 
 # A custom distance between two texts.
 DistanceFunction = Callable[[str, str], float]

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from ...core.arrays import F8, I8
 from ...stats.ragged import spread, starts
 
-I8 = npt.NDArray[np.int64]
-F8 = npt.NDArray[np.float64]
 GRAMS = 4
 
 

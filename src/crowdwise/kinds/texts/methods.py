@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from ...core.arrays import F8
 from ...core.params import NonNegative
 from ...core.votes import Votes
 from .answers import Texts
@@ -18,7 +19,6 @@ from .fitting import (
     usual_distance,
     vote_on_words,
 )
-from .maths import F8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.result import Result
 from ...core.votes import Votes
@@ -19,7 +20,7 @@ from ...stats.bootstrap import resampled_intervals
 from .answers import Texts, letter_runs, word_runs
 from .estimate import TextEstimate, TextWorkers
 from .fitting import text_truth
-from .maths import F8, edit_counts, gleu
+from .maths import edit_counts, gleu
 
 # Display names of the scores, in display order.
 SCORES = {

@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I4
 from ...core.votes import Votes
 from ...simulate.draws import draw_answers, draw_kinds, draw_sources, draw_workers, numbered, source_names, vocabulary
 from ...simulate.planted import Planted, answer_columns, planted_by, scenarios, worker_columns
 from .answers import Texts, text_votes
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
 # The answer of a constant worker to every task.
 CONSTANT = "nothing to hear"
 

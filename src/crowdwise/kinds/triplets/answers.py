@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.answers import Mask
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
 from ...core.intake.columns import by_plain_name
 from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
@@ -190,9 +190,6 @@ def triplet_votes(
 
 # ----------------------------------------------------------------
 # Distance between two answers.
-
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 
 
 def distance(answers: Triplets, i: I8, j: I8) -> F8:

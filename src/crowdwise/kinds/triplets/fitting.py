@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError
-from ...core.estimate import F8, I8, Mask
 from ...core.intake.frames import to_polars
 from ...core.method import FitOptions, FitOutput, Method
 from ...core.params import Count, NonNegative

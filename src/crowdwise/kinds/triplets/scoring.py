@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...core.arrays import F8
 from ...core.describe import common
 from ...core.errors import DataError
 from ...core.intake.frames import to_polars
@@ -26,7 +27,6 @@ from .answers import SIDES, Triplets
 from .estimate import TripletEstimate
 from .fitting import gold_sides
 
-F8 = npt.NDArray[np.float64]
 SCORES = {
     "kendall": "Kendall of the first axis with the truth",
     "spearman": "Spearman of the first axis with the truth",

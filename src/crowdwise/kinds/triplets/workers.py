@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import F8
 from ...core.result import Result
 from ...core.votes import Votes
 from ...stats.abilities import BehaviourPosterior, by_habit, by_slopes, chances, some_rows, worker_folds
@@ -31,7 +32,6 @@ from .fitting import rows_of
 from .maths import TripletRows, closer, embed
 from .methods import CrowdEmbedding
 
-F8 = npt.NDArray[np.float64]
 # Iterations of the fits without a fold; full convergence is not needed.
 STEPS = 200
 

@@ -12,6 +12,7 @@ import polars as pl
 import torch
 from torch import Tensor
 
+from ...core.arrays import I8
 from ...core.errors import DataError
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
@@ -141,7 +142,6 @@ class Crowd(AnswerRows):
         return torch.zeros(self.n_tasks, k, dtype=terms.dtype, device=terms.device).index_add_(0, self.task, terms)
 
 
-I8 = npt.NDArray[np.int64]
 SortedRows = tuple[I8, int, Tensor, Tensor, Tensor, Tensor]
 
 

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from ...core.arrays import I8
 from ...core.errors import DataError, unwritable
 from ...core.faults import FAULTS, first_line
 from ...core.vocabulary import as_series, quote
@@ -178,7 +179,6 @@ def _parquet(path: Path, more: tuple[str, ...]) -> Features:
     return frame[key], features.cast(pl.Float32).to_numpy(), extra
 
 
-I8 = npt.NDArray[np.int64]
 # Bytes of features in memory at a time, and the number of pieces they are divided into: two groups of pieces that are
 # shuffled together, because a batch may begin in one group and end in the next.
 MEMORY, PIECES = 1 << 28, 8

@@ -9,9 +9,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ...active.online import OnlineModel
 from ...active.session import Session
 from ...evaluation.calibration import FEWEST
@@ -23,7 +20,6 @@ from .checks import CHECK, CHOSEN, Checks
 from .crowd import NameRegister, Worker
 from .leases import Leases
 
-F8 = npt.NDArray[np.float64]
 # Returns the arrays of the fit that an event enters, stored or computed again.
 Baseline = Callable[[LogEvent], Any]
 # Number of answers before the first fit, and the growth that triggers another one.

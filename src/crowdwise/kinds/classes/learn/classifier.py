@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
+from ....core.arrays import F8
 from ....core.errors import DataError, ParameterError
 from ....core.method_registry import learner
 from ....core.params import check_given
@@ -26,8 +27,6 @@ from .methods.confusion import aligned_confusion
 from .outcome import outcome
 from .selection import CriterionName, HeldOutCriterion
 from .votes import annotations_for
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

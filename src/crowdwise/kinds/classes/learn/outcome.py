@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ....core.arrays import F8
 from ....core.result import Result
 from ....learn.data.crowd import Crowd
 from ....learn.data.dataset import CrowdData
@@ -22,8 +22,6 @@ from .tables import expected_confusion
 
 if TYPE_CHECKING:
     from .classifier import CrowdClassifier
-
-F8 = npt.NDArray[np.float64]
 
 
 def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Result:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ....core.arrays import F8, I8
 from ....stats.bootstrap import central
 from .models import PairRows, ScoreBlock
 
@@ -14,8 +14,6 @@ from .models import PairRows, ScoreBlock
 # Agreement of two orders: Kendall's tau-b, Spearman's rho and pairs in the right order, with intervals.
 # Only items of the same group are compared. Kendall (1945), doi:10.1093/biomet/33.3.239.
 
-F8 = npt.NDArray[np.float64]
-I8 = npt.NDArray[np.int64]
 # Largest number of items of a group that are resampled.
 LARGEST = 1500
 NOTHING = float("nan")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-F8 = npt.NDArray[np.float64]
-I4 = npt.NDArray[np.int32]
+from ....core.arrays import F8, I8
+
 LEFT, RIGHT, TIE = 0, 1, 2
 
 
@@ -98,7 +98,6 @@ class PairRows:
 # ----------------------------------------------------------------
 # Uncertainty of the scores: the inverse of their information matrix per component, with the free level removed.
 
-I8 = npt.NDArray[np.int64]
 # Components of more items get their variances from two terms of a series instead of an inverse.
 LARGEST = 2000
 # Cells of matrices that are inverted in one batch.

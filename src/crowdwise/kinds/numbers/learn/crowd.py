@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import torch
 from torch import Tensor
 
+from ....core.arrays import F8
 from ....core.votes import Votes
 from ....learn.data.crowd import AnswerRows, in_rows
 from ....learn.data.dataset import FeatureError, task_names
@@ -18,7 +18,6 @@ from ....learn.method import Output, TrainingMethod
 from ....learn.training.sweep import Sweep
 from ..answers import Numbers, number_votes
 
-F8 = npt.NDArray[np.float64]
 # Answers are clamped to this many typical distances (including those between tasks) from the median of their task.
 # Otherwise a single typo (1e6 among numbers of order 1) would dominate the squared error.
 FURTHEST = 8.0

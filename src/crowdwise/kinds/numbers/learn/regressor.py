@@ -13,6 +13,7 @@ import torch
 from scipy.stats import norm
 from torch import Tensor
 
+from ....core.arrays import F8
 from ....core.errors import DataError, ParameterError
 from ....core.params import check_given
 from ....core.result import Result
@@ -85,9 +86,6 @@ def explained(value: Tensor, lines: Lines, held_out: NumberCrowd) -> float:
     residual = (weight * (debiased - slope * value.double()[held_out.task]) ** 2).sum(0)
     total = (weight * (debiased - slope * constant) ** 2).sum(0)
     return float((1 - residual / total.clamp_min(1e-12)).mean())
-
-
-F8 = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ....core.arrays import F8, I8
 from ....stats.ragged import ranges
 from .beliefs import Edges, Tables, blocks, moments, task_messages
 from .gaussian import scaled
-from .rows import F8, I8, Linear, NumberFit, NumberRows, Scale, pairs
+from .rows import Linear, NumberFit, NumberRows, Scale, pairs
 from .simple import clamp_answers, trimmed_means
 
 EXPANDED = 2_000_000  # maximum number of rows of an expanded leave-one-worker-out table

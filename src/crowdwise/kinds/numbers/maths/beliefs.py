@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ....core.arrays import F8, I8
 from ....core.order import offsets
-from .rows import F8, I8, NumberRows, pairs
+from .rows import NumberRows, pairs
 
 BLOCK = 20_000  # edges per block
 NODES = 512  # with more distinct values, values are rounded to this many

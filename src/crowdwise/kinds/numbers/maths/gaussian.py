@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ....core.arrays import F8, Mask
 from ....em.loop import climb
 from .passes import COMPILED_FROM, DOUBT, GAP, LOG_2PI, SQUARE, Message, PassStats, ShardedRows, sweep
 from .precision import MOST, Precision
 from .rows import (
-    F8,
     Linear,
-    Mask,
     NumberFit,
     NumberRows,
     answered_prior,

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import F8, I8, NumberFit, NumberRows
+from ....core.arrays import F8, I8
+from .rows import NumberFit, NumberRows
 
 LEAST_GOLD = 10
 # Weight of the Gaussian quantile, in gold tasks.

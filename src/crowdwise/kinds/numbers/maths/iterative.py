@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....core.arrays import F8
 from ....stats.logspace import normalise_rows
 from .beliefs import Edges, Rounds, Tables
 from .gaussian import gaussian
-from .rows import F8, NumberFit, NumberRows, gold_mask, relative_weight, standardise, unstandardise, with_gold
+from .rows import NumberFit, NumberRows, gold_mask, relative_weight, standardise, unstandardise, with_gold
 from .simple import clamped, mean, pooled_variance
 
 STEPS = 4.0 ** np.arange(-2, 3)  # variances relative to the pooled variance

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....core.arrays import F8
 from ....em.loop import Additive, tree_sum
-from .rows import F8, NumberRows
+from .rows import NumberRows
 
 # Number of rows from which the compiled kernel is worth its import time.
 COMPILED_FROM = 50_000

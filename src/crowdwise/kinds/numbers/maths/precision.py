@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .rows import F8, Mask
+from ....core.arrays import F8, Mask
 
 HIGHEST = 1e12  # largest precision, relative to the answers' variance; identical answers would have an infinite one
 MOST = 1e4  # largest shape of the prior: worth 20,000 answers, in effect one common variance

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ....core.arrays import F8
 from .rows import (
-    F8,
     Linear,
     NumberFit,
     NumberRows,

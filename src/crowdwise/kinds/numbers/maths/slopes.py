@@ -13,20 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ....core.arrays import F8, Mask
 from .passes import DOUBT, GAP, GAP_Y, LOG_2PI, SQUARE, SUM_Y, SUM_Y2, Message, PassStats
 from .precision import MOST, Precision
-from .rows import (
-    F8,
-    Linear,
-    Mask,
-    NumberFit,
-    NumberRows,
-    gold_mask,
-    relative_weight,
-    standardise,
-    unstandardise,
-    with_gold,
-)
+from .rows import Linear, NumberFit, NumberRows, gold_mask, relative_weight, standardise, unstandardise, with_gold
 from .simple import pooled_variance
 from .stages import FLOOR, fit_in_stages, fixed_point_variance
 

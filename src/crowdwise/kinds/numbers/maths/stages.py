@@ -14,10 +14,11 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from ....core.arrays import F8, Mask
 from ....em.loop import climb
 from .passes import Message, PassStats, ShardedRows
 from .precision import Precision
-from .rows import F8, Mask, NumberFit, NumberRows, gold_mask
+from .rows import NumberFit, NumberRows, gold_mask
 
 # Bounds of the population variances, relative to the variance of the answers.
 FLOOR, HIGH = 1e-10, 1e6

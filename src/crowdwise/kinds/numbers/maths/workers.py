@@ -14,11 +14,12 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
+from ....core.arrays import F8, I4, I8, Mask
 from ....stats.abilities import FEWEST, BehaviourPosterior, lognormal, posterior_of, zero_posterior
 from ....stats.bootstrap import MAX_BLOCKS, bootstrap_interval, central, random_blocks
 from ....stats.ragged import ranges
 from .apply import without_own
-from .rows import F8, I4, I8, Mask, NumberFit, NumberRows, standardise
+from .rows import NumberFit, NumberRows, standardise
 
 LEAST_COMMON = 5
 PAIRS = 4_000_000  # maximum number of pairs of answers compared; tasks with the fewest answers come first

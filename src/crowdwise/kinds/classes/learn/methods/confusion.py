@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from .....core.arrays import F8
 from .....core.errors import DataError, ParameterError
 from .....core.params import Count, NonNegative, Note
 from .....core.result import Result
@@ -307,9 +307,6 @@ class InstanceConfusion(CrowdMethod):
 def _label_columns(log_confusion: Tensor, label: Tensor) -> Tensor:
     """Return log_confusion[a, :, label[a]]: A, true."""
     return log_confusion.gather(2, label[:, None, None].expand(-1, log_confusion.shape[1], 1)).squeeze(2)
-
-
-F8 = npt.NDArray[np.float64]
 
 
 class KnownConfusion(CrowdMethod):
