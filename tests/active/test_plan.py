@@ -125,7 +125,7 @@ def test_a_plan_keeps_to_budget_cost_load_and_workers():
     nothing = plan(votes, budget=0)
     assert nothing.n_votes == 0
     assert nothing.sentences()[0] == "no further vote is worth its cost"
-    with pytest.raises(cw.DataError, match="the list has others: ann"):
+    with pytest.raises(cw.DataError, match="but not in the list: ann"):
         plan(votes, workers=["ann"])
     new = plan(votes, budget=5, workers=[77])
     assert new.n_new == 1

@@ -178,7 +178,7 @@ def test_any_method_is_calibrated_when_asked():
     made = cw.calibrate(plain, votes, gold)
     assert made.sets == plain.sets
     assert "slope" in made.extra["gold_check"]
-    with pytest.raises(cw.errors.ParameterError, match="calibrated already"):
+    with pytest.raises(cw.errors.ParameterError, match="already calibrated"):
         cw.calibrate(made, votes, gold)
     with pytest.raises(cw.errors.ParameterError, match="fit with gold"):
         cw.calibrate(cw.sets.SetMajority().fit(votes), votes)
