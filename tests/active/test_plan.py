@@ -129,7 +129,7 @@ def test_a_plan_keeps_to_budget_cost_load_and_workers():
         plan(votes, workers=["ann"])
     new = plan(votes, budget=5, workers=[77])
     assert new.n_new == 1
-    assert any("1 of the workers have not answered anything yet" in line for line in new.sentences())
+    assert any("1 of the workers have no answers yet" in line for line in new.sentences())
     assert set(new.tasks["ask"].explode().drop_nulls().to_list()) == {77}
 
 
