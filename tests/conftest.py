@@ -54,14 +54,19 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True)
-def _without_onednn(request, monkeypatch):
+def _without_onednn(request):
     """Training in the tests uses torch's own kernels.
 
     oneDNN compiles its kernels at run time, which fails on some machines in a process that has run for long ("could not
     create a primitive"). The tests are about this package's arithmetic, whichever kernels multiply matrices.
     """
-    if "torch" in request.keywords:
-        monkeypatch.setattr(pytest.importorskip("torch").backends.mkldnn, "enabled", False)
+    if "torch" not in request.keywords:
+        yield
+        return
+    mkldnn = pytest.importorskip("torch").backends.mkldnn
+    before, mkldnn.enabled = mkldnn.enabled, False
+    yield
+    mkldnn.enabled = before
 
 
 @pytest.fixture

@@ -146,6 +146,7 @@ def test_thousands_of_classes_get_what_fits(tmp_path, crowdwise_cli, method):
     assert memory() - before < 1_000_000
 
 
+@pytest.mark.slow
 def test_five_thousand_classes_with_a_method_that_cannot(tmp_path, fails):
     path = classes(tmp_path / "v.csv", 5000, 2)
     fails(

@@ -73,6 +73,7 @@ def test_a_result_in_parts_lists_the_same_without_reading_a_task(tmp_path, monke
     assert {"posterior", "labels", "skill", "confusion", "confidence", "tasks", "estimate"} <= set(dir(result))
 
 
+@pytest.mark.slow
 def test_whatever_forwards_attributes_lists_them():
     forwarding = []
     for path in modules():

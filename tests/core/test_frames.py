@@ -97,6 +97,7 @@ LIBRARIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [TEXT, INTS, BOOLS], ids=["text", "integers", "booleans"])
 @pytest.mark.parametrize("make", LIBRARIES, ids=lambda make: make.__name__)
 def test_frames_are_the_same_as_arrays(make, columns):

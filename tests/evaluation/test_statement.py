@@ -256,6 +256,7 @@ def capital(line):
     return f"{line[0].upper()}{line[1:]}."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "way"), WAYS, ids=[" ".join(map(str, (n, *w.values()))) for n, w in WAYS])
 def test_terminal_report_next_and_lead_page_agree(name, way, crowdwise_cli, tmp_path):
     """The sentence on top, all counts and the forecast: of the terminal, the report of a file and of a run, the saved

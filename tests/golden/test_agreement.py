@@ -95,6 +95,7 @@ def test_scotts_pi_of_two_is_fleiss_kappa():
     assert found["Scott's pi"] == pytest.approx(found["Fleiss' kappa"], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_intervals_over_tasks_hold_the_population_value():
     """A smaller version of what the benchmark prints."""
     from tests.crowds.coverage import agreement_coverage

@@ -93,6 +93,7 @@ def test_families_of_strangers_are_refused(crowd):
         cw.judges(crowd[1], families={"nobody": "f"})
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits(crowd):
     truth, votes = crowd
     gold = {t: int(truth[t]) for t in range(60)}
@@ -103,6 +104,7 @@ def test_same_seed_same_bits(crowd):
 
 
 # ---------------------------------------------------------------------------------------------- money
+@pytest.mark.slow
 def test_the_frontier_is_scored_on_gold_that_took_no_part(studied):
     offers = studied.frontier({j: 1.0 + j for j in range(9)})
     assert offers.table["cost"].is_sorted()
@@ -119,6 +121,7 @@ def test_a_judge_of_a_new_family_adds_more_than_a_relative(studied):
     assert (table["adds_r2_low"] <= table["adds_r2"]).all()
 
 
+@pytest.mark.slow
 def test_the_next_spend(studied):
     assert studied.next_spend() is None
     cheap = studied.next_spend({**dict.fromkeys(range(9), 0.001), "person": 1.0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,10 @@ FOLDER = Path(__file__).parent / "polyline"
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
-    """The line of the registry of kinds, and the methods of the folder."""
+    """One line of the registry of kinds is all that a kind needs outside its folder."""
     monkeypatch.setitem(kind_registry.BUILT_IN, "polyline", "tests.kinds.polyline.kind:KIND")
-    for name, card in METHODS.items():
-        monkeypatch.setitem(method_registry.cards(), name, card)
     monkeypatch.setattr(kind_registry, "_KINDS", dict(kind_registry._KINDS))
+    monkeypatch.setattr(method_registry, "cards", cache(method_registry.cards.__wrapped__))
 
 
 @pytest.fixture(scope="module")

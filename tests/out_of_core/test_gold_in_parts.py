@@ -234,6 +234,7 @@ def test_checked_tasks_come_back_as_gold(file, tmp_path, crowdwise_cli):
     assert cw.Result.load(tmp_path / "two").extra["gold_check"]["sampling"] == "random"
 
 
+@pytest.mark.slow
 def test_no_gold_is_drawn_to_be_checked(both):
     _, far = both(None, 80)
     drawn = far.drawn(200, seed=1)

@@ -44,6 +44,7 @@ def test_the_verdict_counts_what_the_result_says(plain_page, plain_crowd):
     assert "right" not in without
 
 
+@pytest.mark.slow
 def test_the_error_that_may_ship_can_be_chosen(plain_crowd):
     votes = plain_crowd[0]
     result = cw.Adaptive().fit(votes)
@@ -119,6 +120,7 @@ def test_the_policy_allows_this_script_and_this_style_and_nothing_else(plain_pag
     assert "unsafe" not in policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["plain_page", "hostile_page"])
 def test_nothing_on_the_page_asks_the_network_or_carries_a_handler(which, request):
     page = Page(request.getfixturevalue(which))
@@ -158,6 +160,7 @@ def test_downloads_are_safe_in_a_spreadsheet(hostile_page):
     assert not [w for w in workers if re.match(r"[=+@\t-]", w) and not re.fullmatch(r"[+-]?\d+", w)]
 
 
+@pytest.mark.slow
 def test_gold_that_the_fit_was_told_does_not_judge_it(plain_crowd):
     votes, blind, truth = plain_crowd
     told = cw.DawidSkene().fit(votes, gold=truth)
@@ -175,6 +178,7 @@ def test_certain_labels_that_nobody_told_do_judge():
     assert (judged.reason, judged.scores.accuracy) == ("", 1)
 
 
+@pytest.mark.slow
 def test_small_and_odd_crowds_have_a_page():
     one = cw.Annotations.from_arrays(["t"], ["w"], ["c"])
     assert "No two workers" in cw.report.render(one, cw.MajorityVote().fit(one))
@@ -188,6 +192,7 @@ def test_small_and_odd_crowds_have_a_page():
     assert len(cw.report.render(many, cw.DawidSkene(max_iter=5, tol=1.0).fit(many))) < 3_000_000
 
 
+@pytest.mark.slow
 def test_a_result_of_training_adds_curves_and_the_classifier(plain_crowd):
     votes, result, _ = plain_crowd
     from dataclasses import replace

@@ -54,6 +54,7 @@ def test_a_plain_run_has_none_of_it(plain_page):
         assert f'id="{anchor}"' not in plain_page
 
 
+@pytest.mark.slow
 def test_damaged_files_are_named(promise_folder, tmp_path):
     votes, result, _ = promise_folder
     (tmp_path / "estimates.json").write_text("{")

@@ -108,6 +108,7 @@ def test_planted_workers_are_found(monkeypatch):
     assert any("Workers" in block.title for block in found.blocks(5, 3) if hasattr(block, "title"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 5, 20])
 @pytest.mark.parametrize("uneven", [False, True])
 def test_honest_workers_are_left_alone(k, uneven, monkeypatch):

@@ -16,17 +16,15 @@ from .card import Card
 from .errors import ParameterError
 
 DEFAULT = "adaptive"
-# The folders of kinds/ that have a table of methods, in the order of `crowdwise methods`.
-KINDS = (
-    "classes", "numbers", "boxes", "similarities", "triplets", "outlines", "ordered", "probabilities", "sets", "spans",
-    "texts", "comparisons", "rankings",
-)  # fmt: skip
+# Kinds with a table of methods. Ordered classes are read as classes, but their methods have a folder of their own.
+KINDS = (*kinds.BUILT_IN, "ordered")
 
 
 @cache
 def cards() -> dict[str, Card]:
     """Return the cards of all methods by name."""
-    tables = [import_module(f"crowdwise.kinds.{kind}.cards") for kind in KINDS]
+    packages = [entry.partition(":")[0].rpartition(".")[0] for entry in kinds.BUILT_IN.values()]
+    tables = [import_module(f"{package}.cards") for package in (*packages, "crowdwise.kinds.ordered")]
     result: dict[str, Card] = {name: card for table in tables for name, card in table.METHODS.items()}
     result |= import_module("crowdwise.kinds.classes.cards").GRAPHS
     return result
