@@ -17,7 +17,7 @@ import torch
 
 from crowdwise.kinds.classes.learn.cards import LEARNERS
 from crowdwise.kinds.numbers.answers import number_votes
-from crowdwise.kinds.numbers.learn.crowd import Lines, NumberCrowd, Units, settle, truth
+from crowdwise.kinds.numbers.learn.crowd import AnswerScale, Lines, NumberCrowd, settle, truth
 from crowdwise.learn import CrowdRegressor
 
 from .. import DOCS, data_folder
@@ -154,16 +154,16 @@ def ridge(data: Reviews, target: Any) -> dict[str, float]:
 def targets(data: Reviews) -> dict[str, Any]:
     """What a ridge is trained on."""
     names = pl.Series("task", data.tasks)
-    units = Units.of(data.votes)
+    units = AnswerScale.of(data.votes)
     crowd = NumberCrowd.of(data.votes, names, units)
     none = torch.zeros(crowd.n_tasks, 1)
     lines = settle(Lines.start(crowd.n_workers, 1), none, crowd, 100, slopes=False)
     said = truth(lines, none, crowd)[0].numpy()
-    mean = np.bincount(crowd.task.numpy(), weights=units.outward(crowd.label.double().numpy())[:, 0])
+    mean = np.bincount(crowd.task.numpy(), weights=units.from_standard(crowd.label.double().numpy())[:, 0])
     return {
         "ridge on the truth": data.truth,
         "ridge on the workers' mean": mean / np.bincount(crowd.task.numpy()),
-        "ridge on the lines' estimate": units.outward(said)[:, 0],
+        "ridge on the lines' estimate": units.from_standard(said)[:, 0],
     }
 
 

@@ -130,7 +130,7 @@ def test_the_default_is_run_and_its_page_written(tmp_path, monkeypatch):
     names = ("quiz_science", "headlines")
     crowds = {name: planted(n=40, m=8, k=3, labels=3, seed=i)[:2] for i, name in enumerate(names)}
     real = {name: default.sets.Real(name, votes, truth) for name, (votes, truth) in crowds.items()}
-    table = default.Table(0.15, 0.0, 0.15, 1.0)
+    table = default.ConfidenceTable(0.15, 0.0, 0.15, 1.0)
     monkeypatch.setattr(cells, "HOME", tmp_path / "cells")
     monkeypatch.setattr(default.sets, "load", real.__getitem__)
     monkeypatch.setattr(default.cw.datasets, "INDEPENDENT", names)
@@ -172,7 +172,7 @@ def test_the_best_single_method_in_hindsight():
 
 def test_gold_reads_confidence_learnt_without_the_family(monkeypatch):
     votes, truth, _ = planted(n=60, m=8, k=3, labels=3)
-    table = default.Table(0.5, -2.0, 0.0, 1.0)  # hardly any confidence
+    table = default.ConfidenceTable(0.5, -2.0, 0.0, 1.0)  # hardly any confidence
     monkeypatch.setattr(gold.sets, "load", lambda name: default.sets.Real(name, votes, truth))
     monkeypatch.setattr(gold.cw.datasets, "INDEPENDENT", ("rte",))
     monkeypatch.setattr(gold, "pools", list)
