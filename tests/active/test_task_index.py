@@ -63,7 +63,7 @@ def test_a_posterior_taken_over_is_in_all_counts():
     model = session.model
     fresh = np.random.default_rng(5).dirichlet(np.ones(4), size=model.n_tasks)
     known = model.answer_lists.gold[: model.n_tasks] >= 0
-    model.answer_lists.believe(np.arange(model.n_tasks), fresh)
+    model.answer_lists.set_posterior(np.arange(model.n_tasks), fresh)
     counts, totals, mass = (
         x.copy() for x in (model.answer_lists.counts, model.answer_lists.totals, model.answer_lists.mass)
     )

@@ -133,13 +133,13 @@ class AnswerLists:
     def put_back(self, task: int, q: F8 | None) -> None:
         """Restore the posterior that a task had before (None: it had no answer)."""
         if q is not None:
-            self.believe(np.array([task]), q[None])
+            self.set_posterior(np.array([task]), q[None])
 
-    def believe(self, tasks: I8, posterior: F8) -> None:
+    def set_posterior(self, tasks: I8, posterior: F8) -> None:
         """Set the posteriors of tasks with answers; gold stays."""
         chain, edges, weight, tables, prior, totals, _, q = self.tables
         rows = np.ascontiguousarray(posterior)
-        live.believe(tasks, rows, self.n, self.gold, chain, edges, weight, tables, prior, totals, q, self.p_right)
+        live.set_posterior(tasks, rows, self.n, self.gold, chain, edges, weight, tables, prior, totals, q, self.p_right)
 
     def unanswered(self) -> npt.NDArray[np.bool_]:
         """Mask of the tasks without answers."""

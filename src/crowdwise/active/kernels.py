@@ -150,7 +150,7 @@ def enter(task, worker, label, vote_weight, edge, gold, chain, edges, weight, ta
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def believe(tasks, posterior, n, gold, chain, edges, weight, tables, prior, prior_totals, q, p_right):
+def set_posterior(tasks, posterior, n, gold, chain, edges, weight, tables, prior, prior_totals, q, p_right):
     """Set the posteriors of `tasks` to posterior[i, class] if they have answers; gold stays."""
     counts, totals, mass, right = tables
     for i in range(len(tasks)):
@@ -335,18 +335,18 @@ def priority(rule, q, n):
 
 
 @njit(cache=True, nogil=True)
-def relevel(task, rule, cap, n_buckets, believed, busy, n, reason, index):
+def relevel(task, rule, cap, n_buckets, posterior, busy, n, reason, index):
     """Move a task to the level of its priority, halved for each worker who holds it; level 0 is closed."""
     level, order, place, start = index
     to = np.int64(0)
     if reason[task] == 0 and (cap < 0 or n[task] + busy[task] < cap):
-        share = priority(rule, believed[task], n[task]) * HALF ** busy[task]
+        share = priority(rule, posterior[task], n[task]) * HALF ** busy[task]
         to = 1 + np.int64(np.rint(min(max(share, 0.0), 1.0) * (n_buckets - 2)))
     move(task, to, level, order, place, start)
 
 
 @njit(cache=True, nogil=True)
-def look(task, row, rule, stop, reasons, alone, n_buckets, gold, believed, busy, n, reason, index):
+def look(task, row, rule, stop, reasons, alone, n_buckets, gold, posterior, busy, n, reason, index):
     """Set the posterior of a task, its reason to stop and its level; return (confidence before, after, label changed).
 
     `stop` is (target, fewest, cap, -1 without), `reasons` the codes of (sure, cap, nobody, gold); `alone`: no worker is
@@ -355,10 +355,10 @@ def look(task, row, rule, stop, reasons, alone, n_buckets, gold, believed, busy,
     target, fewest, cap = stop
     first, second = 0, 0
     for k in range(len(row)):
-        first = k if believed[task, k] > believed[task, first] else first
+        first = k if posterior[task, k] > posterior[task, first] else first
         second = k if row[k] > row[second] else second
-    before, after = believed[task, first], row[second]
-    believed[task] = row
+    before, after = posterior[task, first], row[second]
+    posterior[task] = row
     stop_reason = 0
     if gold[task] >= 0:
         stop_reason = reasons[3]
@@ -369,7 +369,7 @@ def look(task, row, rule, stop, reasons, alone, n_buckets, gold, believed, busy,
     elif alone:
         stop_reason = reasons[2]
     reason[task] = stop_reason
-    relevel(task, rule, cap, n_buckets, believed, busy, n, reason, index)
+    relevel(task, rule, cap, n_buckets, posterior, busy, n, reason, index)
     return before, after, first != second
 
 
@@ -401,7 +401,7 @@ def calibrate(row, slope, shift, centre):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow(task, calibration, rule, stop, reasons, alone, n_buckets, gold, beliefs, believed, busy, n, reason, index):
+def follow(task, calibration, rule, stop, reasons, alone, n_buckets, gold, beliefs, posterior, busy, n, reason, index):
     """`look` with the model's current posterior; `beliefs` are its tables.
 
     `calibration` is whether there is one, its slope, shift and centre.
@@ -413,17 +413,17 @@ def follow(task, calibration, rule, stop, reasons, alone, n_buckets, gold, belie
     there, slope, shift, centre = calibration
     if there and gold[task] < 0 and n[task] > 0:
         calibrate(row, slope, shift, centre)
-    return look(task, row, rule, stop, reasons, alone, n_buckets, gold, believed, busy, n, reason, index)
+    return look(task, row, rule, stop, reasons, alone, n_buckets, gold, posterior, busy, n, reason, index)
 
 
 @njit(cache=True, nogil=True)
-def weigh(tasks, worker, rule, believed, busy, n, counts, totals, prior, prior_totals, out):
+def weigh(tasks, worker, rule, posterior, busy, n, counts, totals, prior, prior_totals, out):
     """Write into `out` the positions in `tasks` of those with the highest score; return their number.
 
     The score is the expected information of an answer of this worker, or (worker -1) the priority of the rule; halved
     for each worker who holds the task.
     """
-    k_all = believed.shape[1]
+    k_all = posterior.shape[1]
     theta, noise = np.empty((k_all, k_all)), np.zeros(k_all)
     if worker >= 0:
         for observed in range(k_all):
@@ -435,14 +435,14 @@ def weigh(tasks, worker, rule, believed, busy, n, counts, totals, prior, prior_t
     for i in range(len(tasks)):
         task = tasks[i]
         if worker < 0:
-            score = priority(rule, believed[task], n[task])
+            score = priority(rule, posterior[task], n[task])
         else:
             score = 0.0
             for observed in range(k_all):
                 mix = 0.0
                 for k in range(k_all):
-                    mix += believed[task, k] * theta[observed, k]
-                score -= mix * log(max(mix, _BOARD_LEAST)) + believed[task, observed] * noise[observed]
+                    mix += posterior[task, k] * theta[observed, k]
+                score -= mix * log(max(mix, _BOARD_LEAST)) + posterior[task, observed] * noise[observed]
             score = max(score, 0.0)
         score *= HALF ** busy[task]
         if score > best:

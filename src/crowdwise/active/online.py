@@ -139,10 +139,10 @@ class OnlineModel:
         """Continue from the posterior of a batch fit: posterior[i, class] of tasks[i] (None: tasks 0, 1, ...)."""
         self._undoable = None
         at = np.arange(len(posterior)) if tasks is None else tasks
-        self.answer_lists.believe(at, np.asarray(posterior, dtype=np.float64))
+        self.answer_lists.set_posterior(at, np.asarray(posterior, dtype=np.float64))
         self.learn()
 
-    # ---------------------------------------------------------------- what is believed
+    # ---------------------------------------------------------------- posterior
     @property
     def n_tasks(self) -> int:
         """Number of tasks."""

@@ -94,7 +94,7 @@ class StochasticModel:
 
     def _learn(self, task: int, worker: int, label: int, t: int) -> F8:
         self.answers.setdefault(task, {})[worker] = label
-        q = self.believe(task)
+        q = self.posterior_of(task)
         n = self.n_answered[worker] = self.n_answered.get(worker, 0) + 1
         worker_step, prior_step = ((step + self.start) ** -self.exponent for step in (n, t))
         joint = self.joint.setdefault(worker, self.first.copy())
@@ -108,13 +108,13 @@ class StochasticModel:
         """Update all posteriors under the present parameters, which stay; return the largest change."""
         change = 0.0
         for task in self.answers:
-            q = self.believe(task)
+            q = self.posterior_of(task)
             change = max(change, float(np.abs(q - self.q[task]).max()))
             self.q[task] = q
         return change
 
-    # ---------------------------------------------------------------- what is believed
-    def believe(self, task: int) -> F8:
+    # ---------------------------------------------------------------- posterior
+    def posterior_of(self, task: int) -> F8:
         """Return a task's posterior from all its answers."""
         logs = np.log(np.maximum(self.class_prior, 1e-300))
         for worker, label in self.answers.get(task, {}).items():

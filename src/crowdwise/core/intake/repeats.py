@@ -86,7 +86,7 @@ def repeat_weights(task: npt.NDArray[np.int32], worker: npt.NDArray[np.int32]) -
     size = np.bincount(group)
     note = (
         f"{int((size > 1).sum()):,} workers' answers to a task come in up to {int(size.max())} repeats, prompts or "
-        "orders; each worker counts as one voice"
+        "orders; each worker counts as one vote"
     )
     return 1.0 / size[group], (note,)
 

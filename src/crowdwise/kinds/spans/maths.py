@@ -445,7 +445,7 @@ def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
 
 
 def splits(cells: Cells, weight: F8, n_units: int) -> F8:
-    """Return, for each unit, the share of those who mark it for whom a span begins there."""
+    """Return, for each unit, the share of the workers marking it who begin a span there."""
     inside = cells.label > 0
     w = weight[cells.row[inside]]
     marked = sums(w, cells.unit[inside], n_units)

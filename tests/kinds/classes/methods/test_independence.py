@@ -41,7 +41,7 @@ def test_an_independent_crowd():
     assert not test.together
     assert abs(test.dispersion) < 0.2
     assert test.to_dict()["verdict"] == "independent"
-    assert test.sentence() == "nothing speaks against independent errors of the workers"
+    assert test.sentence() == "the labels are consistent with independent errors"
 
 
 @pytest.mark.parametrize("votes", [

@@ -70,10 +70,10 @@ class Independence:
         if self.power is not None and self.together:
             return (
                 "workers err together more than independent errors explain: the labels of one task count for about "
-                f"{100 * self.power:.0f} % of what they would tell by themselves"
+                f"{100 * self.power:.0f} % of as many independent labels"
             )
         if self.independent:
-            return "nothing speaks against independent errors of the workers"
+            return "the labels are consistent with independent errors"
         return "these labels are too few to tell whether workers err together"
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def independence(votes: Annotations, result: Result | None = None) -> Independen
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=500, labels=6, seed=1)
     >>> cw.classes.independence(crowd.annotations).sentence()
-    'nothing speaks against independent errors of the workers'
+    'the labels are consistent with independent errors'
     """
     from .adaptive import fit_tests
 
