@@ -11,7 +11,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.core import registry
-from crowdwise.core.estimate import F8, I8, Axes, WorkerSummary
+from crowdwise.core.arrays import F8, I8
+from crowdwise.core.estimate import Axes, WorkerSummary
 from crowdwise.core.method_registry import default_for
 
 KINDS = [name for name in registry.BUILT_IN if name != "classes"]

@@ -26,7 +26,7 @@ def test_repeats_weigh_one_together():
     assert len(votes) == 6
     assert votes.weight.tolist() == pytest.approx([1 / 3] * 3 + [1, 1, 1])
     np.testing.assert_allclose(votes.votes, [[2 / 3, 4 / 3], [1, 1]])
-    assert any("one voice" in note for note in votes.ledger.notes)
+    assert any("one vote" in note for note in votes.ledger.notes)
 
 
 def test_two_rows_of_one_occasion_are_still_duplicates():

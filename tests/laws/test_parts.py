@@ -86,8 +86,8 @@ def test_gold_calibrates_parts_as_it_calibrates_the_whole(name, tmp_path):
         found = []
         for n, executor in ((1, InProcess), (7, InProcess), (7, partial(Threads, threads=2, jobs=3))):
             source = Forgetful(votes, n, as_gold(gold, votes).label)
-            fit, seen = fit_parts(method, source, executor), survey(source, executor)
-            found.append(calibrated_in_parts(fit, method, source, executor, tmp_path / f"{len(found)}", seen=seen))
+            fit, summary = fit_parts(method, source, executor), survey(source, executor)
+            found.append(calibrated_in_parts(fit, method, source, executor, tmp_path / f"{len(found)}", survey=summary))
     assert "slope" in whole.extra["gold_check"]
     assert np.abs(whole.posterior - plain).max() > 1e-3
     for fit in found:

@@ -97,7 +97,7 @@ def test_batch_norm_stands_before_every_linear_layer():
 def test_what_cannot_be_made_is_said():
     with pytest.raises(ParameterError, match="there is no net 'vgg'"):
         make_net("vgg", (3, 32, 32), 10)
-    with pytest.raises(ParameterError, match="wants images"):
+    with pytest.raises(ParameterError, match="takes images"):
         make_net("cnn", (20,), 2)
     with pytest.raises(ParameterError, match="has no 'hidden'"):
         make_net("linear", (20,), 2, hidden=(5,))

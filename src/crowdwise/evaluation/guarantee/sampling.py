@@ -136,9 +136,8 @@ def save_check(result: Result, path: str | Path, n: int, *, seed: int = 0) -> pl
         path.write_text(to_csv(table), encoding="utf-8")
         if "task" in table.columns:
             # The tasks of a partitioned result need not be in memory.
-            in_parts = isinstance(result, PartitionedResult)
-            task_hash = result.fingerprint() if in_parts else fingerprint(result.tasks)
-            Draw(table["task"].to_list(), seed, result.n_tasks, task_hash).save(record_of(path))
+            of = cast("PartitionedResult", result).fingerprint() if result.in_parts else fingerprint(result.tasks)
+            Draw(table["task"].to_list(), seed, result.n_tasks, of).save(record_of(path))
     except OSError as error:
         raise unwritable(path, error) from error
     return table
