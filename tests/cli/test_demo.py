@@ -15,6 +15,7 @@ from crowdwise.core.method_registry import DEFAULT
 from crowdwise.evaluation.statement import trust
 
 
+@pytest.mark.slow
 def test_every_number_of_the_demo_agrees(crowdwise_cli, tmp_path):
     code, out, _ = crowdwise_cli("demo", "-o", tmp_path / "demo")
     assert code == 0

@@ -97,6 +97,7 @@ def test_by_itself_where_the_memory_would_not_do(place, capsys, monkeypatch):
     assert cw.Result.load(place / "alone").n_tasks == 562
 
 
+@pytest.mark.slow
 def test_labels_are_printed_as_in_memory(place, capsys, monkeypatch):
     command = ["aggregate", place / "all.csv", "--duplicates", "first", "-m", "one_coin"]
     code, whole, _ = run(capsys, *command)

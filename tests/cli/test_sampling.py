@@ -139,6 +139,7 @@ def test_chosen_gold_is_recorded_and_calibrates_nothing(folder, crowdwise_cli, f
     fails("aggregate", folder / "votes.csv", "--sampling", "random", words="give --gold too")
 
 
+@pytest.mark.slow
 def test_an_assumption_is_stated(folder, crowdwise_cli, tmp_path):
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "--gold", folder / "gold.csv", "-o", tmp_path / "r")
     assert code == 0

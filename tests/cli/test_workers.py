@@ -103,6 +103,7 @@ def test_levels_need_numbers(crowdwise_cli, folder, tmp_path):
     assert "numbers" in err
 
 
+@pytest.mark.slow
 def test_of_many_workers_the_best_and_the_worst_are_shown(crowdwise_cli, tmp_path):
     votes, _, skill = planted(n=900, m=40, k=3, labels=8, low=0.4, high=0.95)
     frame = votes.to_frame()

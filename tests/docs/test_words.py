@@ -52,6 +52,7 @@ def odd_words(text: str) -> Iterator[tuple[int, str, str]]:
             yield text.count("\n", 0, hit.start()) + 1, hit.group(), instead
 
 
+@pytest.mark.slow
 def test_no_odd_words_where_people_read():
     paths = read_by_people()
     assert {p.suffix for p in paths} >= {".py", ".j2", ".md"}
