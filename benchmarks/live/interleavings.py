@@ -3,9 +3,9 @@
 A fifth of the sequences is on PostgreSQL, which takes longer; with `--only DATABASE` all are on that one. Runs of
 several seeds (`--seed N`) add up.
 
-A Hypothesis state machine over one or two desks of the same project (two processes' worth on PostgreSQL, a server and
+A Hypothesis state machine over one or two servers of the same project (two processes' worth on PostgreSQL, a server and
 the command line on SQLite): workers take tasks, answer, repeat themselves, skip, take back; time runs; leads pause,
-change caps, add gold; desks are closed and opened. After every step the log, the table of leases and the live states
+change caps, add gold; servers are closed and opened. After every step the log, the table of leases and the live states
 are held against a model of a few dictionaries.
 """
 
@@ -33,7 +33,7 @@ from .kept import keep, section
 
 TASKS, WORKERS = 4, 4
 BEGIN = 1_700_000_000.0
-WHO, WHAT, DESK = st.integers(0, WORKERS - 1), st.integers(0, TASKS - 1), st.integers(0, 1)
+WHO, WHAT, SERVER = st.integers(0, WORKERS - 1), st.integers(0, TASKS - 1), st.integers(0, 1)
 SAID = st.sampled_from(("a", "b"))
 
 
@@ -72,39 +72,39 @@ class Machine(RuleBasedStateMachine):
         self.now = BEGIN
         self.cap, self.key = 2, 0
         self.ground.renew()
-        self.desks = [self.ground.open(desk, lambda: self.now) for desk in range(2)]
+        self.servers = [self.ground.open(server, lambda: self.now) for server in range(2)]
         self.current, self.counted, self.gold = {}, set(), set()
         self.receipts = {}
         self.most = collections.defaultdict(int)
 
     def teardown(self):
-        for each in self.desks:
+        for each in self.servers:
             each.close()
 
-    def do(self, desk, act, *given):
+    def do(self, server, act, *given):
         try:
-            return self.desks[desk].queue.do(lambda batch: act(batch, *given))
+            return self.servers[server].queue.do(lambda batch: act(batch, *given))
         except Problem as problem:
             if problem.status >= 500:
                 raise
             return None
 
     # ---------------------------------------------------------------- what happens
-    @rule(desk=DESK, who=WHO, n=st.integers(1, 3))
-    def take(self, desk, who, n):
+    @rule(server=SERVER, who=WHO, n=st.integers(1, 3))
+    def take(self, server, who, n):
         before = self.in_hand()
-        got = self.do(desk, annotate.take, who, n)
+        got = self.do(server, annotate.take, who, n)
         for task in (int(name[1:]) for name in got.names):
             assert (task, who) not in self.current or (task, who) in before
             if (task, who) not in before and task not in self.gold:
                 others = {w for (u, w) in before if u == task} | {w for (u, w) in self.counted if u == task}
                 assert len(others | {who}) <= self.cap
 
-    @rule(desk=DESK, who=WHO, task=WHAT, said=SAID, trusted=st.booleans())
-    def answer(self, desk, who, task, said, trusted):
+    @rule(server=SERVER, who=WHO, task=WHAT, said=SAID, trusted=st.booleans())
+    def answer(self, server, who, task, said, trusted):
         self.key += 1
         given = annotate.Submission(f"t{task}", said, f"k{self.key}", f"{task} {said}", trusted=trusted)
-        got = self.do(desk, annotate.label, who, given)
+        got = self.do(server, annotate.label, who, given)
         if got is not None:
             self.took(who, task, said, got[1]["status"])
             self.receipts[f"k{self.key}"] = (who, given, got[1])
@@ -115,18 +115,18 @@ class Machine(RuleBasedStateMachine):
         if status != "surplus":
             self.counted.add((task, who))
 
-    @rule(desk=DESK, data=st.data())
-    def repeat(self, desk, data):
+    @rule(server=SERVER, data=st.data())
+    def repeat(self, server, data):
         if self.receipts:
             who, given, before = self.receipts[data.draw(st.sampled_from(sorted(self.receipts)))]
-            new, again = self.do(desk, annotate.label, who, given)
+            new, again = self.do(server, annotate.label, who, given)
             assert not new
             assert again == before
 
-    @rule(desk=DESK, who=WHO, task=st.none() | WHAT)
-    def undo(self, desk, who, task):
+    @rule(server=SERVER, who=WHO, task=st.none() | WHAT)
+    def undo(self, server, who, task):
         self.key += 1
-        got = self.do(desk, annotate.undo, who, None if task is None else f"t{task}", f"k{self.key}", "u")
+        got = self.do(server, annotate.undo, who, None if task is None else f"t{task}", f"k{self.key}", "u")
         mine = [u for (u, w) in self.current if w == who and task in (None, u)]
         assert (got is None) == (not mine)
         if got is not None:
@@ -134,40 +134,40 @@ class Machine(RuleBasedStateMachine):
             assert self.current.pop(gone) == got[1]["answer"]
             self.counted.discard(gone)
 
-    @rule(desk=DESK, who=WHO, task=WHAT)
-    def skip(self, desk, who, task):
+    @rule(server=SERVER, who=WHO, task=WHAT)
+    def skip(self, server, who, task):
         self.key += 1
-        self.do(desk, annotate.skip, who, f"t{task}", "", f"k{self.key}", "s")
+        self.do(server, annotate.skip, who, f"t{task}", "", f"k{self.key}", "s")
 
     @rule(seconds=st.sampled_from((1, 35, 61, -50)))
     def time_runs(self, seconds):
         self.now += seconds
 
-    @rule(desk=DESK, cap=st.integers(1, 3))
-    def another_cap(self, desk, cap):
-        self.do(desk, manage.change, {"cap": cap})
+    @rule(server=SERVER, cap=st.integers(1, 3))
+    def another_cap(self, server, cap):
+        self.do(server, manage.change, {"cap": cap})
         self.cap = cap
 
-    @rule(desk=DESK, task=WHAT, said=st.none() | SAID)
-    def known(self, desk, task, said):
-        self.do(desk, manage.set_gold, f"t{task}", said)
+    @rule(server=SERVER, task=WHAT, said=st.none() | SAID)
+    def known(self, server, task, said):
+        self.do(server, manage.set_gold, f"t{task}", said)
         (self.gold.discard if said is None else self.gold.add)(task)
 
-    @rule(desk=DESK, who=WHO, on=st.booleans())
-    def pause(self, desk, who, on):
-        self.do(desk, *((manage.pause, f"w{who}", "why") if on else (manage.resume, f"w{who}")))
+    @rule(server=SERVER, who=WHO, on=st.booleans())
+    def pause(self, server, who, on):
+        self.do(server, *((manage.pause, f"w{who}", "why") if on else (manage.resume, f"w{who}")))
 
-    @rule(desk=DESK)
-    def restart(self, desk):
-        self.desks[desk].close()
-        self.desks[desk] = self.ground.open(desk, lambda: self.now)
+    @rule(server=SERVER)
+    def restart(self, server):
+        self.servers[server].close()
+        self.servers[server] = self.ground.open(server, lambda: self.now)
 
     # ---------------------------------------------------------------- what holds
     def in_hand(self, look=str):
-        """Pairs that either desk holds, both brought up to date first; the first has a look at what is stored."""
-        self.desks[1].queue.do(str)
-        self.seen = self.desks[0].queue.do(look)
-        one, two = (set(each.queue.live.leases.held) for each in self.desks)
+        """Pairs that either server holds, both brought up to date first; the first has a look at what is stored."""
+        self.servers[1].queue.do(str)
+        self.seen = self.servers[0].queue.do(look)
+        one, two = (set(each.queue.live.leases.held) for each in self.servers)
         assert one == two
         return one
 
@@ -182,7 +182,7 @@ class Machine(RuleBasedStateMachine):
         assert len(found) == len(of["current"])
         assert {pair: each["answer"] for pair, each in found.items()} == self.current
         assert {pair for pair, each in found.items() if each["status"] != "surplus"} == self.counted
-        for each in self.desks:
+        for each in self.servers:
             self.follows(each.queue.live)
         self.cap_holds()
 
@@ -259,8 +259,8 @@ def main():
             rows.append([name, f"{n:,}", str(steps), "0"])
     header = ["database", "sequences", "steps each, at most", "broken rules"]
     after = (
-        "Two desks on one project. Held: the cap is never exceeded by a new answer, one current answer of a task and a "
-        "worker, live counts equal the log, leases are exclusive, the log has no gap, a repeated key the same receipt."
+        "Two write queues on one project. Held: the cap is never exceeded by a new answer, one current answer of a task "
+        "and a worker, live counts equal the log, leases are exclusive, the log has no gap, a repeated key the same receipt."
     )
     section("interleavings", "In any order", "python -m benchmarks.live.interleavings --seed N", header, rows, after)
 

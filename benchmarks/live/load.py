@@ -230,8 +230,8 @@ def flat(grown: float) -> str:
 
 def kept_of_an_answer() -> int:
     """Bytes of an answer in the model's tables."""
-    chains = AnswerLists(2)
-    return sum(getattr(chains, name).itemsize for name in ("after", "counted", "who", "said", "weight", "own"))
+    lists = AnswerLists(2)
+    return sum(getattr(lists, name).itemsize for name in ("after", "counted", "worker", "label", "weight", "p_right"))
 
 
 def caveats(found: dict[str, Any]) -> str:
