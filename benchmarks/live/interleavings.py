@@ -259,8 +259,9 @@ def main():
             rows.append([name, f"{n:,}", str(steps), "0"])
     header = ["database", "sequences", "steps each, at most", "broken rules"]
     after = (
-        "Two write queues on one project. Held: the cap is never exceeded by a new answer, one current answer of a task "
-        "and a worker, live counts equal the log, leases are exclusive, the log has no gap, a repeated key the same receipt."
+        "Two write queues on one project. Held: the cap is never exceeded by a new answer, one current answer of a "
+        "task and a worker, live counts equal the log, leases are exclusive, the log has no gap, a repeated key the "
+        "same receipt."
     )
     section("interleavings", "In any order", "python -m benchmarks.live.interleavings --seed N", header, rows, after)
 
