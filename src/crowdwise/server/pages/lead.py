@@ -29,9 +29,9 @@ NOTICES = {
 
 
 @router.get("/p/{project}/lead")
-async def lead(request: Request, project: str, said: str = "", refresh: int = 0) -> Response:
+async def lead(request: Request, project: str, notice: str = "", refresh: int = 0) -> Response:
     """The page; `refresh` is the interval in seconds at which it reloads without scripts."""
-    return await _page(request, project, notice=NOTICES.get(said, ""), refresh=min(max(refresh, 0), 3600))
+    return await _page(request, project, notice=NOTICES.get(notice, ""), refresh=min(max(refresh, 0), 3600))
 
 
 @router.get("/p/{project}/lead/live")
@@ -59,7 +59,7 @@ async def act(request: Request, project: str) -> Response:
         return await _page(request, project, status=no.status, wrong=no.detail or no.title)
     if name == "invite":
         return await _page(request, project, invite=result["url"])
-    where = f"/p/{quote(project, safe='')}/lead?said={name}"
+    where = f"/p/{quote(project, safe='')}/lead?notice={name}"
     return RedirectResponse(where, 303, headers={"Cache-Control": "no-store"})
 
 
