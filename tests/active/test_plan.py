@@ -211,7 +211,7 @@ def test_the_sentence_states_one_forecast():
     assert made.rise > 0.002
     for now in (0.8, 1.0):
         first = made.since(now).sentences()[0]
-        begin = f"{made.n_votes} more votes on {made.n_vote} tasks for {made.cost:g}: the forecast is a rise "
+        begin = f"{made.n_votes} more votes on {made.n_vote} tasks at a cost of {made.cost:g}: the forecast is a rise "
         then = min(now + made.rise, 1.0)
         level = f"from about {now:.1%} to about {then:.1%}" if then > now else "by less than 0.1 percentage points"
         assert first.startswith(begin + level)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from dataclasses import fields
 
 import pytest
 
@@ -42,3 +44,16 @@ def test_the_sentences_are_read():
     assert said('`tol` (1e-8, gain), `n` (1,000), `init` ("mace"; a name), `k` (None: all), `lr` (.05)') == [
         ("tol", "1e-8"), ("n", "1000"), ("init", "mace"), ("k", "None"), ("lr", ".05"),
     ]  # fmt: skip
+
+
+def described(cls) -> set[str]:
+    """The parameters that the docstring of a class describes under `Args:`."""
+    section = re.search(r"^Args:\n((?:    .*\n?|\n)*)", inspect.cleandoc(vars(cls).get("__doc__") or ""), re.M)
+    return set(re.findall(r"^    (\w+):", section[1], re.M)) if section else set()
+
+
+@pytest.mark.parametrize("name", sorted(registry.cards()))
+def test_a_docstring_describes_every_parameter(name):
+    """The docstring of the class, or of the base class that declares the parameter."""
+    cls = registry.get(name)
+    assert {field.name for field in fields(cls)} <= set().union(*(described(base) for base in cls.__mro__))

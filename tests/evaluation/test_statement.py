@@ -320,7 +320,9 @@ def test_terminal_report_next_and_lead_page_agree(name, way, crowdwise_cli, tmp_
         assert all("no further vote is worth its cost" in line for line in plan)
         return
     assert f"{counts} need{'s' * (need.n_vote == 1)} another vote" in terminal
-    forecast = r"([\d,]+ more votes? on ([\d,]+) tasks? for \d+: the forecast is a rise) (.*?) of the labels right"
+    forecast = (
+        r"([\d,]+ more votes? on ([\d,]+) tasks? at a cost of \d+: the forecast is a rise) (.*?) of the labels right"
+    )
     first = re.search(forecast, plan[0])
     assert first[2] == f"{need.n_vote:,}"
     assert first[0] in plan[1]

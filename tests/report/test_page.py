@@ -45,6 +45,12 @@ def test_the_verdict_counts_what_the_result_says(plain_page, plain_crowd):
 
 
 @pytest.mark.slow
+def test_the_sections_are_headed_in_words(plain_page):
+    headings = [heading.strip() for heading in re.findall(r"<h2[^>]*>([^<]+)<", plain_page)]
+    assert headings[:3] == ["Verdict", "Data and ledger", "Agreement"]
+    assert not [heading for heading in headings if re.search(r"[a-z][A-Z]|_", heading)]
+
+
 def test_the_error_that_may_ship_can_be_chosen(plain_crowd):
     votes = plain_crowd[0]
     result = cw.Adaptive().fit(votes)

@@ -98,8 +98,8 @@ class Plan:
         if self.n_votes:
             where = f"{self.n_vote:,} {'task' if self.n_vote == 1 else 'tasks'}"
             out.append(
-                f"{self.n_votes:,} more vote{'s' * (self.n_votes > 1)} on {where} for {self.cost:g}: the forecast is a "
-                f"rise {self._forecast()} of the labels right"
+                f"{self.n_votes:,} more vote{'s' * (self.n_votes > 1)} on {where} at a cost of {self.cost:g}: "
+                f"the forecast is a rise {self._forecast()} of the labels right"
             )
         else:
             out.append("no further vote is worth its cost")

@@ -54,7 +54,7 @@ def _with(sections: list[Section], judge_sections_: list[Section]) -> list[Secti
 
 def _sections(view: ClassView) -> list[Section]:
     specification = [
-        ("verdict", "SummaryValues", "SummaryValues", True),
+        ("verdict", "Verdict", "Verdict", True),
         ("data", "Data", "Data and ledger", True),
         ("workers", "Workers", "Workers", True),
         ("confusion", "Confusion", "Confusion matrices", bool(view.matrices)),
