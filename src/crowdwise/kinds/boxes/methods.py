@@ -43,6 +43,9 @@ class BoxHungarian(BoxAggregator):
     doi:10.1002/nav.3800020109), class by class. A box without a match starts a new object. Afterwards all boxes are
     matched again to the medians of the objects, at most `max_iter` times.
 
+    Args:
+        max_iter: Maximum number of times that all boxes are matched again to the medians of the objects.
+
     >>> import crowdwise as cw
     >>> votes = cw.boxes.box_votes([1, 1, 1], ["a", "b", "c"], [[[0, 0, 4, 4]], [[0, 0, 4, 5]], [[0, 1, 4, 4]]])
     >>> cw.boxes.BoxHungarian().fit(votes).to_table()["boxes"].to_list()
@@ -63,6 +66,11 @@ class BoxMean(BoxClusters):
 
     Each side of a box is modelled as true side + worker's bias + worker's noise, in units of the width or height of the
     box, with the model of `gaussian`. With `plain=True` the sides are the plain mean of the drawn boxes.
+
+    Args:
+        plain: Whether the sides are the plain mean of the drawn boxes, without a model of the workers.
+        max_iter: Maximum number of iterations of the model.
+        tol: Increase of the objective per answer at which the model stops.
 
     >>> import crowdwise as cw
     >>> votes = cw.boxes.box_votes([1, 1], ["a", "b"], [[[0, 0, 4, 4]], [[0, 0, 4, 6]]])

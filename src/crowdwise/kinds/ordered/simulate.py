@@ -89,6 +89,9 @@ def ordered_crowd(
 class PlantedOrder(Planted[Annotations]):
     """Simulated labels of ordered classes with their ground truth. `truth` is the level of each task, 0 the lowest.
 
+    Args:
+        levels: Number of classes.
+
     >>> from crowdwise import simulate
     >>> simulate.scenario("ordered_constants", tasks=20, workers=10, seed=1)
     PlantedOrder(constant, honest: Annotations(100 annotations, 20 tasks, 10 workers, 5 classes))

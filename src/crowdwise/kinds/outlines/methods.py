@@ -21,6 +21,9 @@ class PixelVote(OutlineAggregator):
 
     A pixel is inside if more than `share` of the image's workers marked it.
 
+    Args:
+        share: A pixel is inside if more than this share of the weight marks it; larger values shrink the outlines.
+
     >>> import crowdwise as cw
     >>> square = [[[0, 0], [4, 0], [4, 4], [0, 4]]]
     >>> votes = cw.outlines.outline_votes([1, 1, 1], ["a", "b", "c"], [square, square, []])
@@ -49,6 +52,9 @@ class OutlineVote(PixelVote):
 
     `power` controls how much more better workers count; a pixel is inside if it has more than `share` of the weight.
 
+    Args:
+        power: Exponent of the workers' mean IoU; larger values favour better workers more, and 0 gives equal weights.
+
     >>> import crowdwise as cw
     >>> square = [[[0, 0], [4, 0], [4, 4], [0, 4]]]
     >>> votes = cw.outlines.outline_votes([1, 1, 1], ["a", "b", "c"], [square, square, []])
@@ -72,6 +78,10 @@ class PixelRasa(OutlineAggregator):
     On each image, workers are weighted by the IoU of their mask with the vote until the weights converge: RASA (Li
     2019) with IoU as the similarity.
 
+    Args:
+        max_iter: Maximum number of rounds per image.
+        tol: Largest change of a worker's weight at which the rounds stop.
+
     >>> import crowdwise as cw
     >>> square = [[[0, 0], [4, 0], [4, 4], [0, 4]]]
     >>> votes = cw.outlines.outline_votes([1, 1, 1], ["a", "b", "c"], [square, square, []])
@@ -94,6 +104,12 @@ class Staple(OutlineAggregator):
     """EM on pixels with a sensitivity and a specificity of each worker on each image (STAPLE).
 
     Simultaneous truth and performance level estimation: Warfield, Zou & Wells (2004), doi:10.1109/TMI.2004.828354.
+
+    Args:
+        strength: Number of pseudo-pixels, at a rate of .9, in each worker's sensitivity and specificity; larger values
+            make workers more alike.
+        max_iter: Maximum number of EM iterations per image.
+        tol: Largest change of a pixel's probability at which EM stops.
 
     >>> import crowdwise as cw
     >>> square = [[[0, 0], [4, 0], [4, 4], [0, 4]]]

@@ -36,6 +36,9 @@ class BinaryRelevance(SetAggregator):
 
     `by` is the name of the method for classes that fits each class.
 
+    Args:
+        by: Name of the method for classes that fits each class; methods that need gold are refused.
+
     >>> import crowdwise as cw
     >>> votes = cw.sets.set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
     >>> cw.sets.BinaryRelevance(by="majority_vote").fit(votes).posterior.tolist()
@@ -134,6 +137,14 @@ class JointSets(SetAggregator):
     `prior_strength` (in answers) is the weight of the prior guess of a class's rates, `prior_rate` (in tasks) that of
     the prior guess that a class is in half of all sets; `shifts=False` removes the workers' shifts.
 
+    Args:
+        max_iter: Maximum number of EM iterations.
+        tol: Largest change of a probability in a round at which EM stops.
+        prior_strength: Pseudo-answers in the crowd's rates of each class; larger values pull hits to .8 and false
+            alarms to the rate at which classes are named, at most .2.
+        prior_rate: Pseudo-tasks with, and as many without, each class; larger values pull its frequency to one half.
+        shifts: Whether each worker has a shift of hits and one of false alarms that all classes share.
+
     >>> import crowdwise as cw
     >>> votes = cw.sets.set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
     >>> cw.sets.JointSets().fit(votes).sets
@@ -208,6 +219,13 @@ class SetCoin(SetAggregator):
     as often as classes are named at all; `prior_rate` (in tasks) that of the prior guess that a class is in half of all
     sets.
 
+    Args:
+        max_iter: Maximum number of EM iterations.
+        tol: Largest change of a probability at which EM stops.
+        prior_strength: Pseudo-answers in each worker's rates; larger values pull hits to .8 and false alarms to the
+            rate at which classes are named, at most .2.
+        prior_rate: Pseudo-tasks with, and as many without, each class; larger values pull its frequency to one half.
+
     >>> import crowdwise as cw
     >>> votes = cw.sets.set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
     >>> cw.sets.SetCoin().fit(votes).sets[1]
@@ -262,6 +280,9 @@ class SetMajority(SetAggregator):
     but choosing it requires some gold.
 
     A class is in the set if a share of at least `cut` (0..1) of the answers names it.
+
+    Args:
+        cut: Minimum share of the answers that name a class of the set; smaller values give larger sets.
 
     >>> import crowdwise as cw
     >>> votes = cw.sets.set_votes([1, 1, 1], ["a", "b", "c"], [["x", "y"], ["x"], ["x"]])

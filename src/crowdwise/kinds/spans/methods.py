@@ -39,7 +39,12 @@ from .maths import bsc, hmm_crowd, shares_of_states
 
 @dataclass(frozen=True, kw_only=True)
 class UnitsAggregator(SpanAggregator):
-    """Base class of methods that cut texts at words, at the ends of all spans, or at either as the votes suggest."""
+    """Base class of methods that cut texts at words, at the ends of all spans, or at either as the votes suggest.
+
+    Args:
+        units: "words" cuts texts at words and needs all texts, "ends" at the ends of all spans; "auto" is "words" if
+            all texts are known and the median span has at most four words.
+    """
 
     units: Literal["auto", "words", "ends"] = "auto"
 
@@ -70,6 +75,12 @@ class BSC(ChainAggregator):
     `prior` is the pseudo-count of every cell, `prior_right` is added where label and truth agree (the authors use 1 and
     1, which with several tags means workers who are mostly wrong). It stops after `max_iter` iterations (20 as in the
     paper), or when no posterior changes by more than `tol`.
+
+    Args:
+        prior: Pseudo-count of every cell of the workers' tables and of every transition.
+        prior_right: Further pseudo-count where label and truth agree; larger values presume more accurate workers.
+        max_iter: Maximum number of iterations; the fit counts as converged when it is reached.
+        tol: Largest change of a posterior at which the fit stops.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)
@@ -104,6 +115,13 @@ class HMMCrowd(ChainAggregator):
     `smoothing` is the pseudo-count of every cell; `moves="uniform"` ignores the neighbouring labels. It stops when no
     posterior changes by more than `tol`.
 
+    Args:
+        smoothing: Pseudo-count of every cell of the confusion matrices and, if they are learnt, of every transition.
+        moves: "learnt" estimates the transitions; "uniform" makes all equally likely, so that neighbours have no
+            influence.
+        max_iter: Maximum number of EM iterations.
+        tol: Largest change of a posterior at which EM stops.
+
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)
     >>> cw.evaluate(cw.spans.HMMCrowd().fit(crowd.votes), crowd.truth_table()).f1 > 0.8
@@ -134,6 +152,11 @@ class SpanCombined(SpanAggregator):
     average is never far from the best.
 
     `spans` selects one of the two; "auto" uses the median length in words.
+
+    Args:
+        spans: "long" uses the weighted vote, "short" the average; "auto" is "long" if the median span is longer than
+            four words.
+        max_iter: Maximum number of EM iterations of Dawid-Skene on short spans.
 
     >>> import crowdwise as cw
     >>> votes = cw.spans.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 3, "PER"]], [[0, 3, "PER"]], [[4, 9, "LOC"]]])
@@ -203,6 +226,9 @@ class SpanMajority(SpanAggregator):
 
     Every worker has one vote; `cut` is the share that must be exceeded.
 
+    Args:
+        cut: Share of the weight that must be exceeded to mark a piece; smaller values mark more.
+
     >>> import crowdwise as cw
     >>> votes = cw.spans.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 9]], [[4, 9]], [[4, 12]]])
     >>> cw.spans.SpanMajority().fit(votes).spans
@@ -234,6 +260,9 @@ class SpanVote(SpanMajority):
 
     `cut` is the share of the weight that must be exceeded, `power` controls how much more better workers count.
 
+    Args:
+        power: Exponent of the workers' F1; larger values favour better workers more, and 0 gives equal weights.
+
     >>> import crowdwise as cw
     >>> votes = cw.spans.span_votes([1, 1, 1], ["a", "b", "c"], [[[0, 9]], [[4, 9]], [[4, 12]]])
     >>> cw.spans.SpanVote().fit(votes).spans
@@ -259,6 +288,9 @@ class TokenDawidSkene(UnitsAggregator):
     the words of a span repeat one decision; cut at the ends of spans (`units`) it does not.
 
     `units`: cut texts at words, at the ends of all spans, or ("auto") at words if texts are known and spans are short.
+
+    Args:
+        max_iter: Maximum number of EM iterations.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)

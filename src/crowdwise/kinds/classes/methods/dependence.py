@@ -432,6 +432,16 @@ class GroupAware(PartitionedAggregator):
     are independent. None searches for groups at the false-discovery `level` (0..1) among pairs whose agreement
     exceeds the fit by `excess` (0..1).
 
+    Args:
+        groups: Workers of each group, as tuples or as text "ann,bob;eve,dan"; None searches for groups.
+        level: False-discovery level of the search; smaller values join fewer workers. Unused with given `groups`.
+        excess: Agreement beyond the fit that the search requires; larger values join fewer workers. Unused with given
+            `groups`.
+        smoothing: Pseudo-count of every cell of the matrices of workers and of groups.
+        prior_class: Pseudo-count of each class; larger values make the class prior more uniform.
+        max_iter: Maximum number of EM iterations.
+        tol: Relative change of the objective at which EM stops.
+
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xyyxyy"])
     >>> GroupAware(groups=(("b", "c"),)).fit(votes).extra["group"]
     array([0, 1, 1])

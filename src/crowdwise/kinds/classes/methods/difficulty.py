@@ -185,6 +185,14 @@ class MinimaxEntropy(Aggregator):
     `strength_worker` and `strength_task` (> 0, usually 0.1 to 30) shrink the logits to zero; `strength_task=None`
     leaves out the task logits.
 
+    Args:
+        strength_worker: Precision of the Gaussian prior of the workers' logits; larger values shrink every worker
+            towards uniform guessing.
+        strength_task: Precision of the Gaussian prior of the tasks' logits; larger values make tasks more alike, and
+            None leaves the task logits out.
+        max_iter: Maximum number of L-BFGS iterations.
+        tol: Relative gain of a step at which L-BFGS stops.
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> MinimaxEntropy().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

@@ -43,6 +43,16 @@ class GraphField(Aggregator):
     `strength` (0 and up) is the evidence of a neighbour of the same class, in nats; with `choose` it is the one of
     seven (0 to 1) that best predicts held-out labels. Each pass takes `sweeps` sweeps of the field.
 
+    Args:
+        strength: Log-odds in nats that a neighbour of the same class adds, for a link of weight 1; 0 ignores the links,
+            and larger values make linked tasks more alike.
+        choose: Whether to use, instead of `strength`, the one of seven values (0 to 1) that best predicts held-out
+            labels.
+        sweeps: Number of sweeps of the mean field in each pass of EM; each moves the posterior half of the way.
+        max_iter: Maximum number of passes of EM.
+        tol: Largest change of a posterior in a round of five passes at which EM stops.
+        prior_class: Pseudo-tasks of each class; larger values make the class prior more uniform.
+
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xxxy"]).linked([(1, 2)])
     >>> GraphField().fit(votes).extra["n_links"]

@@ -150,6 +150,14 @@ class FamilyVote(Aggregator):
     `groups` lists the judges of each family, as for `group_aware`; None takes the column `family`, or searches for
     families at the false-discovery `level` (0..1). `smoothing` is added to the score of every class.
 
+    Args:
+        groups: Judges of each family, as for `group_aware`; None uses the column `family`, or a search if there is
+            none.
+        level: False-discovery level of the search; smaller values join fewer judges.
+        excess: Agreement beyond the fit that the search requires; larger values join fewer judges.
+        smoothing: Votes added to every class; larger values lower the confidence, and 0 gives the shares of the
+            families.
+
     >>> votes = Annotations.from_arrays([1, 1, 1], [*"abc"], [*"xxy"])
     >>> FamilyVote(groups=(("a", "b"),), smoothing=0).fit(votes).posterior
     array([[0.5, 0.5]])
@@ -282,6 +290,14 @@ class JudgeStack(Aggregator):
     `own_weight` gold labels share one weight; fewer than `min_gold` gold labels are refused. `confidence` makes use of
     the confidence that judges state, calibrated on gold.
 
+    Args:
+        penalty: Penalty on the squared weights; larger values shrink the weights to zero. None chooses the one of six
+            values (0.1 to 30) that predicts held-out gold best.
+        own_weight: Number of gold labels from which a judge has a weight of its own; judges with fewer share one
+            weight.
+        min_gold: Minimum number of gold tasks with verdicts; a fit with fewer is refused.
+        confidence: Whether verdicts count by the judges' stated confidences, calibrated on gold, where these vary.
+
     >>> votes = Annotations.from_arrays([*range(40)] * 2, ["a"] * 40 + ["b"] * 40, [*"xy"] * 20 + [*"xxyy"] * 10)
     >>> gold = {task: "xy"[task % 2] for task in range(36)}
     >>> JudgeStack().fit(votes, gold=gold).to_table()["label"].to_list()[36:]
@@ -413,6 +429,13 @@ class JudgeSymbols(Aggregator):
 
     `smoothing` adds pseudo-counts for each label, `diagonal` further ones for the right label; a verdict is strong if
     `agreement` (0..1) of its repeats agree.
+
+    Args:
+        smoothing: Pseudo-count of each label, divided among the strengths that the judge uses.
+        diagonal: Further pseudo-count of the right label; larger values presume more accurate judges.
+        agreement: Share of a judge's repeats that must agree for a strong verdict; unused if confidences are stated.
+        max_iter: Maximum number of EM iterations.
+        tol: Relative gain of the objective at which EM stops.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xxyx"], confidence=[0.9, 0.8, 0.9, 0.4])
     >>> JudgeSymbols().fit(votes).to_table()["label"].to_list()[0]

@@ -28,6 +28,10 @@ class PredictionAggregator(Aggregator):
     """Base class of the methods with predictions.
 
     With two classes, `predicted_class` is the one whose share the column predicted_share predicts (None: the last).
+
+    Args:
+        predicted_class: Of two classes the one whose share the column predicted_share predicts; None is the last class.
+            Unused with a column for each class.
     """
 
     predicted_class: Annotated[str, Note("a class")] | None = None
@@ -102,6 +106,10 @@ class SurprisinglyPopular(PredictionAggregator):
 
     Needs a column predicted_share (of two classes) or predicted_share_<class>; `temperature` softens the posterior.
 
+    Args:
+        temperature: Divisor of the scores before they become probabilities; larger values lower the confidence. It
+            affects two classes only.
+
     >>> import polars as pl
     >>> rows = {"task": [1] * 4, "worker": [*"abcd"], "label": [*"yyyn"], "predicted_share": [0.9, 0.9, 0.9, 0.8]}
     >>> SurprisinglyPopular().fit(Annotations.from_frame(pl.DataFrame(rows))).to_table()["label"].to_list()
@@ -137,6 +145,9 @@ class TruthSerum(PredictionAggregator):
 
     Needs a column predicted_share (of two classes) or predicted_share_<class>; `sharpness` scales the scores before
     they become probabilities.
+
+    Args:
+        sharpness: Factor of the scores before they become probabilities; larger values raise the confidence.
 
     >>> import polars as pl
     >>> rows = {"task": [1] * 4, "worker": [*"abcd"], "label": [*"yyyn"], "predicted_share": [0.9, 0.9, 0.9, 0.8]}

@@ -163,6 +163,9 @@ class Assignment(ABC):
 class PerTask(Assignment):
     """Every task is labelled by exactly `labels` different workers, all of them equally likely.
 
+    Args:
+        labels: Number of labels per task, at most the number of workers.
+
     >>> task, worker = PerTask(2).draw(3, 10, np.random.default_rng(0))
     >>> task.tolist()
     [0, 0, 1, 1, 2, 2]
@@ -178,7 +181,13 @@ class PerTask(Assignment):
 
 @dataclass(frozen=True)
 class HeavyTailed(Assignment):
-    """Every task is labelled by `labels` different workers; few workers do most tasks: activity ~ 1 / rank^exponent."""
+    """Every task is labelled by `labels` different workers; few workers do most tasks: activity ~ 1 / rank^exponent.
+
+    Args:
+        labels: Number of labels per task, at most the number of workers.
+        exponent: Exponent of the activity; larger values give more of the labels to few workers, 0 makes all equally
+            active.
+    """
 
     labels: Count
     exponent: Annotated[float, Between(0, 10)] = 1.0
@@ -195,6 +204,10 @@ class Regular(Assignment):
     """An (l, r)-regular graph: every task has `l` labels, every worker does `r` tasks.
 
     With n_tasks · l < n_workers · r the last workers do fewer tasks or none; n_tasks · l > n_workers · r is refused.
+
+    Args:
+        l: Number of labels per task.
+        r: Number of tasks per worker, at most the number of tasks.
     """
 
     l: Count  # noqa: E741  (the papers' letter)
@@ -219,6 +232,10 @@ class MissingAtRandom(Assignment):
     """Each (task, worker) pair is observed with probability `fraction`, independently of all others.
 
     With `keep_one` a task that would be left without a label gets one from a random worker.
+
+    Args:
+        fraction: Probability that a pair is observed; 1 observes all pairs.
+        keep_one: Whether each task gets at least one label.
     """
 
     fraction: PositiveShare

@@ -73,6 +73,9 @@ def linked_crowd(
 class PlantedLinks(Planted[Annotations]):
     """Simulated labels of tasks with links, with their ground truth. `truth` is the class of each task, as a code.
 
+    Args:
+        n_classes: Number of classes.
+
     >>> from crowdwise import simulate
     >>> simulate.scenario("linked_plain", tasks=20, workers=10, labels=2, seed=1)
     PlantedLinks(Annotations(40 annotations, 20 tasks, 10 workers, 4 classes))

@@ -28,7 +28,13 @@ def in_order(low: float, high: float) -> None:
 
 @dataclass(frozen=True)
 class Setting:
-    """Inputs for drawing a group of workers: number of classes, class frequencies and the random generator."""
+    """Inputs for drawing a group of workers: number of classes, class frequencies and the random generator.
+
+    Attributes:
+        n_classes: Number of classes.
+        class_prior: Frequency of each class.
+        rng: Random generator of the draws.
+    """
 
     n_classes: int
     class_prior: F8
@@ -37,7 +43,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Group(ABC):
-    """`n` workers of one type; `confusion` draws their confusion matrices."""
+    """`n` workers of one type; `confusion` draws their confusion matrices.
+
+    Args:
+        n: Number of workers of the group.
+    """
 
     n: Count
     kind: ClassVar[str]
@@ -61,7 +71,13 @@ class Group(ABC):
 
 @dataclass(frozen=True)
 class OneCoin(Group):
-    """One accuracy per worker, uniform between `low` and `high`, or low + (high - low) · Beta(*beta)."""
+    """One accuracy per worker, uniform between `low` and `high`, or low + (high - low) · Beta(*beta).
+
+    Args:
+        low: Lowest accuracy.
+        high: Highest accuracy.
+        beta: Both parameters of the Beta distribution of the accuracies between `low` and `high`; None is uniform.
+    """
 
     low: Share = 0.5
     high: Share = 0.9
@@ -80,7 +96,12 @@ class OneCoin(Group):
 
 @dataclass(frozen=True)
 class TwoCoin(Group):
-    """Two classes; sensitivity (class 1 labelled 1) and specificity (class 0 labelled 0), uniform in their ranges."""
+    """Two classes; sensitivity (class 1 labelled 1) and specificity (class 0 labelled 0), uniform in their ranges.
+
+    Args:
+        sensitivity: Lowest and highest probability of class 1 on tasks of class 1.
+        specificity: Lowest and highest probability of class 0 on tasks of class 0.
+    """
 
     sensitivity: Range = (0.6, 0.9)
     specificity: Range = (0.6, 0.9)
@@ -101,7 +122,12 @@ class TwoCoin(Group):
 
 @dataclass(frozen=True)
 class ClassCoins(Group):
-    """One accuracy per worker and class, uniform in [low, high]: two coins for any number of classes."""
+    """One accuracy per worker and class, uniform in [low, high]: two coins for any number of classes.
+
+    Args:
+        low: Lowest accuracy on a class.
+        high: Highest accuracy on a class.
+    """
 
     low: Share = 0.5
     high: Share = 0.9
@@ -118,7 +144,12 @@ class ClassCoins(Group):
 
 @dataclass(frozen=True)
 class DirichletConfusion(Group):
-    """Every row of every matrix from a Dirichlet with `diagonal` on the true class and `off` on the others."""
+    """Every row of every matrix from a Dirichlet with `diagonal` on the true class and `off` on the others.
+
+    Args:
+        diagonal: Dirichlet parameter of the true class; larger values give more accurate workers.
+        off: Dirichlet parameter of each other class; larger values give more errors, spread more evenly.
+    """
 
     diagonal: Positive = 6.0
     off: Positive = 1.0
@@ -134,7 +165,12 @@ class DirichletConfusion(Group):
 
 @dataclass(frozen=True)
 class HammerSpammer(Group):
-    """round(n · hammer_share) hammers, right with probability `accuracy`; all others are spammers, who guess."""
+    """round(n · hammer_share) hammers, right with probability `accuracy`; all others are spammers, who guess.
+
+    Args:
+        hammer_share: Share of hammers; 0 gives spammers only, 1 hammers only.
+        accuracy: Accuracy of the hammers.
+    """
 
     hammer_share: Share = 0.5
     accuracy: Share = 0.95
@@ -153,7 +189,11 @@ class HammerSpammer(Group):
 
 @dataclass(frozen=True)
 class PairwiseFlipper(Group):
-    """Right with probability `p`, else one wrong class, drawn once per worker and class (Tanno et al. 2019)."""
+    """Right with probability `p`, else one wrong class, drawn once per worker and class (Tanno et al. 2019).
+
+    Args:
+        p: Accuracy on every class.
+    """
 
     p: Share = 0.7
     kind: ClassVar[str] = "pairwise_flipper"
@@ -171,7 +211,11 @@ class PairwiseFlipper(Group):
 
 @dataclass(frozen=True, eq=False)
 class Given(Group):
-    """Workers with given confusion matrices: `matrices` holds one [true, observed] matrix per worker."""
+    """Workers with given confusion matrices: `matrices` holds one [true, observed] matrix per worker.
+
+    Args:
+        matrices: Probabilities [worker, true, observed] for the `n` workers; every row sums to 1.
+    """
 
     matrices: Annotated[Any, Note("matrices worker, true, observed")] = ()
     kind: ClassVar[str] = "given"
@@ -203,7 +247,11 @@ class Given(Group):
 
 @dataclass(frozen=True)
 class Constant(Group):
-    """Always gives one class: class number `label`, or one drawn for each worker."""
+    """Always gives one class: class number `label`, or one drawn for each worker.
+
+    Args:
+        label: Number of the class; None draws one for each worker.
+    """
 
     label: Whole | None = None
     kind: ClassVar[str] = "constant"
@@ -220,7 +268,11 @@ class Constant(Group):
 
 @dataclass(frozen=True)
 class Guesser(Group):
-    """Guesses: every class equally often, or as often as it occurs (`by="prior"`)."""
+    """Guesses: every class equally often, or as often as it occurs (`by="prior"`).
+
+    Args:
+        by: "uniform" gives every class equally often, "prior" as often as it occurs.
+    """
 
     by: Literal["uniform", "prior"] = "uniform"
     kind: ClassVar[str] = "guesser"
@@ -233,7 +285,11 @@ class Guesser(Group):
 
 @dataclass(frozen=True)
 class Adversary(Group):
-    """Right with probability `p`, else the true class permuted, by a permutation that keeps no class in place."""
+    """Right with probability `p`, else the true class permuted, by a permutation that keeps no class in place.
+
+    Args:
+        p: Probability of a right answer; smaller values give more systematic errors.
+    """
 
     p: Share = 0.1
     kind: ClassVar[str] = "adversary"
@@ -252,6 +308,11 @@ class Copier(Group):
 
     The source is worker number `member` of group number `of` (its index in the list of groups), or a random worker of
     that group. On a task that the source did not do, all copiers give the answer that the source would have given.
+
+    Args:
+        of: Index of the copied worker's group in the list of groups.
+        fidelity: Probability of copying; 1 gives exact copies, 0 independent guessers.
+        member: Index of the copied worker within the group; None draws it.
     """
 
     of: Whole = 0
@@ -274,6 +335,10 @@ class Colluder(Group):
 
     The wrong answer is drawn once per task for the whole ring; an honest answer is right with probability `accuracy`
     (1, the truth, in Traganitis & Giannakis 2021).
+
+    Args:
+        p_corr: Probability of the ring's answer; 0 gives independent workers, 1 members who always agree.
+        accuracy: Accuracy of the honest answers.
     """
 
     p_corr: Share = 0.9

@@ -175,6 +175,11 @@ CHEAPEST, COSTLIEST, PERSON = 0.1, 5.0, 100.0
 class PlantedJudges(Planted[Annotations]):
     """Simulated verdicts with their ground truth. `truth` is the class of each task, as a code.
 
+    Args:
+        panel: Parameters of the judges and the tasks.
+        drawn: The verdicts as codes, and the parameters drawn for each judge and task.
+        rows: Table of the verdicts by name: task, worker, label and what else is known of the occasion.
+
     >>> from crowdwise import simulate
     >>> simulate.scenario("judges_orders", tasks=20, workers=4, seed=1)
     PlantedJudges(2 families: Annotations(160 annotations, 20 tasks, 4 workers, 2 classes))

@@ -47,6 +47,12 @@ class Auto(Aggregator):
     model may overturn. `extra` holds "chosen", "scores" and the "reason". With `prior=` only candidates that support
     it are scored.
 
+    Args:
+        candidates: Names of the methods or variants to choose from, the simplest first.
+        folds: Number of folds of the held-out annotations; more folds fit on more annotations and take more time.
+        overturn: Maximum share of clear majorities that a candidate may overturn; 1 disables the check. If all overturn
+            more, the one that overturns the fewest is chosen.
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Auto().fit(votes).extra["chosen"]
     'hierarchical'

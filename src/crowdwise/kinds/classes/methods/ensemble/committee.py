@@ -132,6 +132,14 @@ class Committee(PartitionedAggregator):
     of annotations that a held-out score counts for. With one label per task only members that keep single labels are
     used, with `prior=` only those that support it.
 
+    Args:
+        members: Names of the methods or variants whose posteriors are averaged.
+        model: Name of the method that replaces the members where classes are uneven.
+        evidence: Maximum number of annotations that a held-out score counts for; 0 gives equal weights, and larger
+            values favour the members that predict held-out annotations best.
+        doubt: Weight of the uniform distribution if not `calibrated`; 0 leaves the average unchanged.
+        calibrated: Whether the confidence is calibrated by the shipped table.
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Committee().fit(votes).to_table()["label"].to_list()
     ['x', 'y']
