@@ -79,7 +79,14 @@ class BayesModel(ConfusionModel):
 
 @dataclass(frozen=True, kw_only=True)
 class BayesAggregator(ConfusionAggregator):
-    """Variational Bayes with prior pseudo-counts of the right label, of each wrong label, and of each class."""
+    """Variational Bayes with prior pseudo-counts of the right label, of each wrong label, and of each class.
+
+    Args:
+        prior_diagonal: Pseudo-count of the right label in every row of a worker's matrix; values above `prior_off`
+            assume workers better than guessing, and larger ones need more labels to be overruled.
+        prior_off: Pseudo-count of each wrong label in every row; larger values assume less accurate workers.
+        prior_class: Pseudo-count of each class; larger values make the class frequencies more equal.
+    """
 
     prior_diagonal: PriorCount = 4.0
     prior_off: PriorCount = 1.0
@@ -180,6 +187,22 @@ class BeliefPropagation(Aggregator):
     prior_wrong). `n_nodes` quadrature nodes per accuracy (default: as many as make the integrals exact, at most 100,
     two-coin 16). `damping` in [0, 1) reduces oscillation; `learn_class_prior` fits class frequencies by an outer EM.
 
+    Args:
+        prior: Prior of the workers: "one_coin" (one accuracy each), "two_coin" (an accuracy per class, two classes
+            only), "dirichlet" (a matrix each) or "hammer_spammer" (right with `hammer_accuracy`, or guessing).
+        prior_right: First Beta parameter of an accuracy, Dirichlet parameter of the diagonal, or odds of a hammer;
+            larger values assume better workers.
+        prior_wrong: Second Beta parameter, Dirichlet parameter off the diagonal, or odds of a spammer; larger values
+            assume worse workers.
+        hammer_accuracy: Accuracy of the hammers; only for "hammer_spammer".
+        n_nodes: Quadrature nodes per accuracy, for "one_coin" and "two_coin"; None takes as many as make the integrals
+            exact, at most 100 ("two_coin": 16).
+        n_samples: Number of matrices drawn for "dirichlet"; more are more exact and take longer.
+        max_iter: Maximum number of rounds of messages, summed over the updates of the class prior.
+        tol: Largest change of a message, and of a learnt class frequency, below which the fit has converged.
+        damping: Share of each old message that is kept; larger values reduce oscillation but take longer.
+        learn_class_prior: Whether to fit the class frequencies; otherwise they are uniform.
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> BeliefPropagation().fit(votes).posterior.round(3)
     array([[0.667, 0.333]])
@@ -276,6 +299,14 @@ class Gibbs(Aggregator):
     `burn_in` sweeps (200) are discarded, `n_sweeps` (1000) are averaged; large data get fewer of both.
 
     `prior_diagonal` (4, above `prior_off`), `prior_off` (1) and `prior_class` (1), at least 0.05, as in `ibcc`.
+
+    Args:
+        n_sweeps: Number of sweeps that are averaged; the random error falls as 1 / √n_sweeps. Large data get fewer.
+        burn_in: Number of first sweeps that are discarded; more reduce the influence of the start, the majority vote.
+        prior_diagonal: Pseudo-count of the right label in every row of a worker's matrix; must be above `prior_off`,
+            and larger values assume more accurate workers.
+        prior_off: Pseudo-count of each wrong label in every row; larger values assume less accurate workers.
+        prior_class: Pseudo-count of each class; larger values make the class frequencies more equal.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -443,6 +474,14 @@ class MeanField(ConfusionAggregator):
     `coin` is "two" (a matrix per worker) or "one" (an accuracy per worker); `prior_diagonal` (2) and `prior_off` (1),
     at least 0.05, are the pseudo-counts of right and wrong labels. `class_prior` is one probability per class, in
     class order (None: uniform).
+
+    Args:
+        coin: "two" for a confusion matrix per worker, "one" for a single accuracy with uniform errors.
+        prior_diagonal: Pseudo-count of right labels, per row of a matrix or of the one accuracy; larger values assume
+            more accurate workers.
+        prior_off: Pseudo-count of each wrong label per row of a matrix, or of all wrong labels of the one accuracy;
+            larger values assume less accurate workers.
+        class_prior: Fixed probability of each class, in the order of the classes; None is uniform.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])

@@ -59,6 +59,20 @@ class CBCC(PartitionedAggregator):
     `prior_community` (1) of its size, `prior_class` (1) of each class. `n_init` (3) starts: one by skill, the others
     at random.
 
+    Args:
+        n_communities: Number of communities; with 1 all workers have the same prior.
+        strength: Weight of a community's matrix in each worker's, in labels per class; larger values make members more
+            alike.
+        prior_diagonal: Pseudo-count of the right label in every row of a community's matrix; larger values assume more
+            accurate communities.
+        prior_off: Pseudo-count of each wrong label in every row; larger values assume less accurate communities.
+        prior_community: Pseudo-count of workers in each community; larger values make the sizes more equal.
+        prior_class: Pseudo-count of each class; larger values make the class frequencies more equal.
+        n_init: Number of starts; 1 is communities that differ in skill, more add random memberships. The highest ELBO
+            decides.
+        max_iter: Maximum number of EM passes over the labels, from each start.
+        tol: Gain of the ELBO in a round, relative to its size, at which a run stops.
+
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> CBCC(n_communities=2).fit(votes).to_table()["label"].to_list()
@@ -239,6 +253,12 @@ class EBCC(BayesAggregator):
     subtypes become empty; `n_init` (3) is the number of seeded starts; the other parameters are as in `ibcc`. Memory
     grows with (tasks + workers × classes) × classes × n_groups, time with labels × classes × n_groups × n_init; a fit
     beyond 60 million of the latter is refused.
+
+    Args:
+        n_groups: Number of subtypes per class; 1 is `ibcc`. More take longer and describe more kinds of errors.
+        prior_group: Pseudo-count that the subtypes of a class share; small values leave unnecessary subtypes empty,
+            large ones spread the tasks over all of them.
+        n_init: Number of starts, all with random subtypes; the one with the highest ELBO is used.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])

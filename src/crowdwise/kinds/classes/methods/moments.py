@@ -51,6 +51,12 @@ class MomentAggregator(Aggregator):
 
     `em_steps` (≥ 0) EM steps follow the estimate; pairs with `min_overlap` common tasks are used (default 5 · classes);
     `smoothing` (> 0) pseudo-counts keep estimated zeros from excluding classes.
+
+    Args:
+        em_steps: Maximum number of steps of Dawid-Skene's EM after the estimate; 0 keeps the estimate.
+        min_overlap: Number of common tasks from which a pair of workers is used; None is 5 times the number of classes.
+            Larger values leave out noisy pairs, but more workers are then estimated from the labels of the others.
+        smoothing: Pseudo-count of every cell of a matrix and of every class; larger values make both more uniform.
     """
 
     max_workers: ClassVar[int] = 1_000
@@ -177,6 +183,10 @@ class CNMF(MomentAggregator):
     digits take thousands of sweeps).
 
     Runs at most `max_iter` sweeps, until the objective's relative change falls below `tol`.
+
+    Args:
+        max_iter: Maximum number of sweeps over the pairs.
+        tol: Relative change of the objective at which the sweeps end.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> CNMF(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -338,6 +348,11 @@ class SML(MomentAggregator):
     For two classes only. `n_grid` values of the imbalance b between -0.95 and 0.95 are tried; the rank-one fit takes
     at most `max_iter` gradient steps, until no coordinate moves by more than `tol`.
 
+    Args:
+        n_grid: Number of values of the imbalance b that are tried, equally spaced from -0.95 to 0.95; more are finer.
+        max_iter: Maximum number of gradient steps of the rank-one fit.
+        tol: Largest change of any coordinate at which the rank-one fit ends.
+
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2] , list("abcabc"), list("xxyyyy"))
     >>> SML(min_overlap=1).fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -403,6 +418,10 @@ class SpectralDS(MomentAggregator):
 
     `n_splits` random splits into three groups are tried and the most likely estimate is kept; `em_steps` (10) as in
     the paper's experiments.
+
+    Args:
+        n_splits: Number of random splits into three groups, of which the most likely estimate is used; more take
+            longer.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> SpectralDS(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -500,6 +519,10 @@ class SymNMF(MomentAggregator):
 
     Runs at most `max_iter` rotations of U, until they gain less than `tol` of its size; takes at most 200 workers.
 
+    Args:
+        max_iter: Maximum number of rotations of U.
+        tol: Gain of a rotation, relative to the squared size of U, at which the rotations end.
+
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> SymNMF(min_overlap=1).fit(votes).to_table()["label"].to_list()
     ['x', 'y']
@@ -575,6 +598,12 @@ class Tensor(MomentAggregator):
 
     For each worker the triples with their `n_partners` most frequent partners are used (5 give 10 triples each);
     `max_iter` and `tol` as in `cnmf`. Takes at most 10 classes.
+
+    Args:
+        n_partners: Number of most frequent partners per worker whose pairs form triples with the worker; 5 give 10
+            triples each. More take longer.
+        max_iter: Maximum number of sweeps over the pairs and triples.
+        tol: Relative change of the objective at which the sweeps end.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> Tensor(min_overlap=1).fit(votes).to_table()["label"].to_list()

@@ -170,6 +170,10 @@ class KOS(Aggregator):
     Runs `max_iter` rounds (10 is usual) from messages y ~ N(1, 1) drawn with `seed`; gold tasks send their truth. The
     fit has converged if the last round moved the messages by at most `tol` of their size.
 
+    Args:
+        max_iter: Number of rounds of messages; all are run, 10 is usual.
+        tol: Change of the messages in the last round, relative to their size, up to which the fit counts as converged.
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> KOS().fit(votes).posterior.shape
     (1, 2)
@@ -237,6 +241,12 @@ class MMSR(VoteAggregator):
     `n_adversaries` (F ≥ 0) is the number of partners of a worker that may be adversaries; by default as many as the
     least connected worker can outvote, half of their partners less one. Runs at most `max_iter` rounds, until the
     product of two skills moves by less than `tol` on average.
+
+    Args:
+        n_adversaries: Number of adversaries among a worker's partners that are tolerated: up to as many ratios are
+            dropped on either side, with 0 none. None is half of the partners of the least connected worker, less one.
+        max_iter: Maximum number of rounds of robust means.
+        tol: Root mean square change of the products of two skills at which the rounds end.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> MMSR().fit(votes).posterior.shape
@@ -309,6 +319,10 @@ class PGD(VoteAggregator):
     Runs at most `max_iter` gradient steps, until no skill moves by more than `tol`. Votes weigh log p(K-1)/(1-p). A
     worker who shares no task with others keeps the initial skill of one half.
 
+    Args:
+        max_iter: Maximum number of gradient steps.
+        tol: Largest change of any skill at which the descent ends.
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> PGD().fit(votes).to_table()["label"].to_list()
     ['x']
@@ -354,6 +368,11 @@ class M3V(VoteAggregator):
     worker, with class-biased workers, and it relies on the first vote: errors shared by the majority remain.
 
     `strength` (c > 0, per task) is the cost of a lost margin. Runs at most `max_iter` rounds of labels and weights.
+
+    Args:
+        strength: Cost of a lost margin, per task; larger values fit the current labels more closely and tend to
+            reproduce the majority.
+        max_iter: Maximum number of rounds of labels and weights.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> M3V().fit(votes).to_table()["label"].to_list()

@@ -277,6 +277,13 @@ class BWA(PartitionedAggregator):
     `strength` (> 0) shrinks the tasks to their common mean; `prior_labels` (> 0) is the weight, in labels, of the
     crowd's residual in each worker's precision. Ends when no z moves by more than `tol`.
 
+    Args:
+        strength: Precision of the tasks' vectors around their common mean; larger values pull them toward it.
+        prior_labels: Weight, in labels, of the crowd's residual in each worker's precision; larger values make the
+            workers' weights more equal.
+        max_iter: Maximum number of updates of precisions, tasks and mean.
+        tol: Largest change of any entry of z at which the fit has converged.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> BWA().fit(votes).to_table()["label"].to_list()
@@ -384,6 +391,9 @@ class GoldMajorityVote(PartitionedVoteAggregator):
 
     `smoothing` is the weight, in labels, of the crowd's mean accuracy on gold.
 
+    Args:
+        smoothing: Weight, in labels, of the crowd's mean accuracy on gold; larger values make the weights more equal.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "y", "x", "y"])
     >>> GoldMajorityVote().fit(votes, gold={1: "y"}).to_table()["label"].to_list()
@@ -429,6 +439,9 @@ class IWMV(PartitionedVoteAggregator):
 
     Runs at most `max_iter` rounds of voting and weighing.
 
+    Args:
+        max_iter: Maximum number of rounds of voting and weighing; 1 weighs by agreement with the plain majority.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> IWMV().fit(votes).to_table()["label"].to_list()
@@ -456,6 +469,9 @@ class LogOddsVote(PartitionedVoteAggregator):
     class-biased workers.
 
     Runs at most `max_iter` rounds of voting and weighing.
+
+    Args:
+        max_iter: Maximum number of rounds of voting and weighing; 1 weighs by agreement with the plain majority.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
@@ -514,6 +530,10 @@ class Subjective(Aggregator):
 
     `strength` is the weight of the crowd's own distribution, in raters (None: chosen on held-out raters).
 
+    Args:
+        strength: Weight of the crowd's own distribution, in raters; larger values shrink each task more toward it. None
+            chooses the one of 0.5, 1, 2, 4 and 8 that predicts held-out raters best.
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> Subjective(strength=1.0).fit(votes).posterior.round(2)
     array([[0.58, 0.42],
@@ -555,6 +575,10 @@ class Wawa(PartitionedVoteAggregator):
     With `ties="split"`, the default, a tie is split equally between its winners, so that neither chance nor the order
     of the classes enters the weights; `ties="first"` gives it to the first class, as crowd-kit does.
 
+    Args:
+        ties: How a tied majority counts when agreement is measured: "split" shares it equally between the tied classes,
+            "first" gives it to the first of them.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> Wawa().fit(votes).posterior
@@ -580,6 +604,13 @@ class ZeroBasedSkill(PartitionedVoteAggregator):
 
     `lr` in (0, 1] is the size of the first step; the loop ends early once no weight moves by more than `tol`.
     `ties`: see Wawa.
+
+    Args:
+        max_iter: Maximum number of rounds of voting and weighing.
+        tol: Largest change of any weight at which the rounds end.
+        lr: Size of the first steps, as a share of the distance to the agreement; 1 moves the whole way, less is slower.
+        ties: How a tied majority counts when agreement is measured: "split" shares it equally between the tied classes,
+            "first" gives it to the first of them.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])

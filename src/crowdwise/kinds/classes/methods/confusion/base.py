@@ -182,7 +182,14 @@ class ConfusionModel:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfusionAggregator(PartitionedAggregator):
-    """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
+    """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well.
+
+    Args:
+        max_iter: Maximum number of passes over the labels, from each start.
+        tol: Change of the objective, relative to its size, at which a run stops; 0 runs until it no longer changes.
+        n_init: Number of starts; 1 is the usual start, more add random ones. That with the highest objective is used.
+        accelerate: Whether to extrapolate the steps (SQUAREM); only extrapolations that raise the objective are kept.
+    """
 
     max_iter: Count = 500
     tol: NonNegative = 1e-8

@@ -46,6 +46,18 @@ class Hierarchical(PartitionedAggregator):
     number of draws with that correlation within a cluster (Kish 1965). Ends when no posterior moves by more than `tol`
     in a round, or after `max_iter` passes.
 
+    Args:
+        max_iter: Maximum number of EM passes over the labels, over all rounds.
+        tol: Largest change of any posterior in a round at which the fit has converged.
+        prior_accuracy: Diagonal of the prior mean of the crowd's matrix; errors are uniform over the other classes.
+        prior_strength: Weight of that prior mean, in labels per class; larger values keep the crowd's matrix near it.
+        prior_class: Pseudo-tasks in each class; 0 lets rare classes vanish on sparse data, larger values make the class
+            frequencies more equal.
+        strength_max: Upper bound of the learnt strengths, in labels per class; larger values allow workers to be more
+            alike.
+        dependence: Correlation of the labels of one task given its class; 0 counts them as independent, 1 counts all
+            labels of a task together as one.
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Hierarchical().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

@@ -90,6 +90,12 @@ class ConfusionVector(ConfusionAggregator):
 
     `smoothing` (> 0) counts each worker that many times right and K - 1 times as often wrong in every class.
 
+    Args:
+        smoothing: Pseudo-count of right labels of each worker in each class; wrong labels have K - 1 times as many.
+            Larger values pull every accuracy toward that of guessing.
+        prior_class: Pseudo-count of each class; larger values make the class frequencies more equal, 0 leaves them as
+            estimated.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ConfusionVector().fit(votes).to_table()["label"].to_list()
@@ -202,6 +208,11 @@ class Pooled(ConfusionAggregator):
 
     `smoothing` pseudo-counts in every cell of the one matrix, `prior_class` in every class (smoothing > 0).
 
+    Args:
+        smoothing: Pseudo-count of every cell of the one matrix; larger values pull it toward that of guessing.
+        prior_class: Pseudo-count of each class; larger values make the class frequencies more equal, 0 leaves them as
+            estimated.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Pooled().fit(votes).to_table()["label"].to_list()
@@ -238,6 +249,12 @@ class ZenCrowd(ConfusionAggregator):
 
     `start` (1/K..1) is every worker's reliability before the first step; `smoothing` (> 0, usually 0.01 to 2)
     counts each worker that many times right and K - 1 times as often wrong.
+
+    Args:
+        smoothing: Pseudo-count of right labels of each worker; wrong labels have K - 1 times as many. Larger values
+            pull every reliability toward that of guessing.
+        start: Probability of a right label of every worker in the first E-step; values near 1 start from sharper
+            majorities, 1 / K starts from uniform posteriors, and below 1 / K votes count against their class.
 
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])

@@ -40,6 +40,15 @@ class RaykarYu(PartitionedAggregator):
 
     `result.extra["spammer"]` marks spammers, `extra["strength"]` holds the shrinkage of each worker's rows.
 
+    Args:
+        smoothing: Pseudo-count of every cell of every worker's matrix, usually 0.01 to 1; larger ones flatten its rows.
+        prior_class: Pseudo-count of each class; larger values make the class frequencies more equal, 0 leaves them as
+            estimated.
+        margin: Log evidence (nats) that equal rows must gain over free rows before a worker is called a spammer; with 0
+            any gain suffices, larger values give fewer spammers.
+        max_iter: Maximum number of EM passes over the labels, over all rounds.
+        tol: Largest change of any posterior in a round at which the fit has converged.
+
     >>> from crowdwise import Annotations
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> RaykarYu().fit(votes).extra["spammer"]
