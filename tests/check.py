@@ -20,6 +20,8 @@ LEFT_OUT = ("slow", "torch", "server", "browser", "data")
 FOLDERS = ("benchmarks", "tests/client", "tests/laws", "tests/learn", "tests/planted", "tests/server")
 FILES = ("test_browser.py", "test_learn.py", "test_loss.py", "test_pages.py")
 MOST_SECONDS = 5.0 if os.environ.get("CI") == "true" else 1.0
+# Two runs of one test differ by up to half: only what is clearly above the limit fails.
+NOISE = 1.5
 # CPU seconds of a loop of a million steps on an ordinary machine.
 ORDINARY_LOOP = 0.015
 # A test that imports at least so many modules pays for those that come after it.
@@ -78,6 +80,6 @@ def pytest_runtest_call(item):
     if file := os.environ.get("CROWDWISE_TIMES"):
         with open(file, "a", encoding="utf-8") as out:
             out.write(f"{spent:.3f}\t{int(excused)}\t{item.nodeid}\n")
-    elif spent > MOST_SECONDS and not excused and spent > MOST_SECONDS * _slower():
+    elif spent > MOST_SECONDS * NOISE and not excused and spent > MOST_SECONDS * NOISE * _slower():
         pytest.fail(f"{spent:.1f} s of CPU time: make it cheaper or mark it slow", pytrace=False)
     return result
