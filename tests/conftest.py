@@ -17,7 +17,7 @@ from tests.data import ROOT, found_data
 # Some methods refuse most small crowds (two classes only, shared tasks only): many examples are left out for them.
 _patient = [hypothesis.HealthCheck.filter_too_much]
 hypothesis.settings.register_profile(
-    "crowdwise", deadline=None, max_examples=25, derandomize=True, suppress_health_check=_patient
+    "crowdwise", deadline=None, max_examples=40, derandomize=True, suppress_health_check=_patient
 )
 hypothesis.settings.load_profile("crowdwise")
 
