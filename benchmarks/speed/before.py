@@ -34,6 +34,19 @@ pair = np.unique(task.astype(np.int64) * 2_000 + worker)
 task, worker = pair // 2_000, pair % 2_000
 votes = cw.Annotations.from_arrays(task, worker, rng.integers(0, 5, len(task)))
 """
+TRAINING = """
+import numpy as np, crowdwise as cw, torch
+from crowdwise.learn import CrowdClassifier
+torch.set_num_threads(1)
+rng = np.random.default_rng(0)
+truth = rng.integers(0, 4, 4000)
+x = (rng.normal(size=(4000, 32)) + 3 * np.eye(4, 32)[truth]).astype("float32")
+task = np.repeat(np.arange(4000), 5)
+worker = ((rng.integers(0, 200, (4000, 1)) + 7 * np.arange(5)) % 200).ravel()
+label = np.where(rng.random(20000) < 0.7, truth[task], rng.integers(0, 4, 20000))
+votes = cw.Annotations.from_arrays(task, worker, label)
+print(json.dumps(least(lambda: CrowdClassifier(method="crowd_layer", epochs=3).fit(x, votes), 2)))
+"""
 JOBS = {
     "start-up": SETUP + "began = time.process_time(); import crowdwise; crowdwise.Annotations; crowdwise.DawidSkene\n"
     "print(json.dumps(time.process_time() - began))",
@@ -42,22 +55,26 @@ JOBS = {
     "dawid_skene, 10 passes": SETUP + CROWD
     + "print(json.dumps(least(lambda: cw.DawidSkene(max_iter=10, tol=0).fit(votes), 3)))",
     "hierarchical, 10 passes": SETUP + CROWD
-    + "print(json.dumps(least(lambda: cw.classes.Hierarchical(max_iter=10, tol=0).fit(votes), 3)))",
+    + "print(json.dumps(least(lambda: cw.method('hierarchical', max_iter=10, tol=0).fit(votes), 3)))",
     "infer 500,000 votes": SETUP + CROWD
-    + "found = cw.DawidSkene(max_iter=3).fit(votes)\nprint(json.dumps(least(lambda: found.infer(votes), 3)))",
+    + "result = cw.DawidSkene(max_iter=3).fit(votes)\nprint(json.dumps(least(lambda: result.infer(votes), 3)))",
     "append one vote to 500,000": SETUP + CROWD
     + "one = cw.Annotations.from_arrays([100_001], [5], [3])\n"
     "print(json.dumps(least(lambda: votes.append(one), 3)))",
+    "`crowdwise --version`": SETUP + "import subprocess, resource\n"
+    "for _ in range(10): subprocess.run([sys.executable, '-m', 'crowdwise', '--version'], stdout=subprocess.DEVNULL)\n"
+    "used = resource.getrusage(resource.RUSAGE_CHILDREN)\nprint(json.dumps((used.ru_utime + used.ru_stime) / 10))",
+    "crowd_layer, 3 epochs": SETUP + TRAINING,
 }  # fmt: skip
 E_STEP = (
     SETUP
     + CROWD
     + """
 from crowdwise.em.kernels import Workspace, accumulate
-found = cw.DawidSkene(max_iter=3).fit(votes)
-theta = np.ascontiguousarray(found.confusion.transpose(0, 2, 1))
+result = cw.DawidSkene(max_iter=3).fit(votes)
+theta = np.ascontiguousarray(result.confusion.transpose(0, 2, 1))
 space = Workspace.of(votes)
-print(json.dumps(least(lambda: accumulate(space, theta, found.class_prior), 5)))
+print(json.dumps(least(lambda: accumulate(space, theta, result.class_prior), 5)))
 """
 )
 
