@@ -65,7 +65,10 @@ def test_sides_and_names_say_the_same(tmp_path):
     frame = pl.DataFrame({"left": ["a", "b"], "right": ["b", "a"], "worker": ["x", "x"]})
     one = cw.comparisons.comparison_votes(frame["left"], frame["right"], ["left", "right"], worker=frame["worker"])
     two = cw.comparisons.comparison_votes(frame["left"], frame["right"], ["a", "a"], worker=frame["worker"])
-    assert len(one) == len(two) == 1  # an exact repeat, whichever side the item stands on
+    assert len(one) == len(two) == 2  # the pair was shown in both orders: one answer, of weight 1
+    assert one.weight is not None
+    assert one.weight.tolist() == [0.5, 0.5]
+    assert one.answers.winner.tolist() == two.answers.winner.tolist()
     assert one.ledger.dropped == two.ledger.dropped
 
 

@@ -56,7 +56,12 @@ def _origin(reading: Reading) -> dict[str, Any]:
 def _repeats(annotations: Any) -> dict[str, int]:
     import numpy as np
 
+    from ..core.intake.repeats import occasion_codes
+
     same = (np.diff(annotations.task) == 0) & (np.diff(annotations.worker) == 0)
+    occasion, _ = occasion_codes(annotations.about_rows)
+    if occasion is not None:
+        same &= np.diff(occasion) == 0
     keys = annotations.answers.keys()
     exact = same & np.all([np.diff(key) == 0 for key in keys], axis=0)
     differ = same & ~exact

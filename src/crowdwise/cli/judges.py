@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
-from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, TablesFolder, Votes, option
+from .loading import in_classes, load
+from .options import Force, Gold, GoldColumns, Json, Seed, Systems, TablesFolder, Votes, option
 from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
@@ -61,6 +61,7 @@ def judges(
             metavar="COLUMN",
         ),
     ] = None,
+    systems: Systems = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     output: TablesFolder = None,
@@ -85,6 +86,8 @@ def judges(
     annotations, gold_labels = load(votes, read_options, gold, gold_columns)
     annotations.kind.hooks.require(KindHooks.judges)
     print_ledger(annotations.ledger)
+    with error_context(votes, gold):
+        annotations, gold_labels = in_classes(annotations, gold_labels, systems)
     if subjective:
         _subjective(annotations, groups, seed, output, force, json)
         return

@@ -55,6 +55,22 @@ def load(
     return annotations, gold_labels
 
 
+def in_classes(annotations: Any, gold_labels: Any, systems: str | None) -> tuple[Any, Any]:
+    """Return votes and gold as classes, for commands that need them: the winners of comparisons are systems or ties."""
+    from ..core.errors import ParameterError
+
+    hooks = annotations.kind.hooks
+    if not hooks.supports(KindHooks.as_classes):
+        if systems is not None:
+            raise ParameterError(f"--systems names two compared systems; these are {hooks.display_name}")
+        return annotations, gold_labels
+    pair = None if systems is None else [name.strip() for name in systems.split(",")]
+    annotations, gold_labels = hooks.as_classes(annotations, gold_labels, pair)
+    names = ", ".join(f'"{name}"' for name in annotations.classes.to_list())
+    info(f"note: comparisons of systems; the label of a task is its winner: {names}")
+    return annotations if gold_labels is None else add_classes(annotations, gold_labels), gold_labels
+
+
 def load_many(votes: str, read_options: ReadOptions, gold_labels: Any) -> tuple[Any, Any]:
     """Read votes of several files or objects into memory, one after the other."""
     from tempfile import TemporaryDirectory

@@ -54,6 +54,15 @@ Seed = Annotated[int, option("Method", "--seed", "Seed for ties and random resta
 Force = Annotated[bool, option("Output", "--force", "Overwrite existing files.")]
 Json = Annotated[bool, option("Output", "--json", "Print JSON on standard output.")]
 TablesFolder = Annotated[Path | None, option("Output", "-o, --output", "Folder for the tables as CSV.")]
+Systems = Annotated[
+    str | None,
+    option(
+        "Input",
+        "--systems",
+        "Two systems to compare, for comparisons of more than two.",
+        metavar="A,B",
+    ),
+]
 Truth = Annotated[
     Path | None,
     option("Gold and truth", "--truth", "Table of true labels, with the columns task and label.", metavar="FILE"),

@@ -198,6 +198,10 @@ class KindHooks:
         """Return the method that takes a single worker's answers unchanged."""
         raise self._missing("one_worker")
 
+    def as_classes(self, votes: Votes[Any], gold: Any = None, systems: Sequence[str] | None = None) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return the votes and the gold as classes, for studies that need classes."""
+        raise self._missing("as_classes")
+
     def judges(self, votes: Votes[Any], gold: Any = None, **options: Any) -> Judges:  # noqa: ARG002
         """Return a study of LLM judges."""
         raise self._missing("judges")

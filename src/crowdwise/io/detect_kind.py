@@ -33,7 +33,7 @@ def detect_kind(
         best: tuple[Kind, Mapping[str, str]] | None = None
         for name in kinds.names():
             columns = None if name == FALLBACK or name in excluded else columns_of_kind(kinds.get(name), header)
-            if columns is None or (labels and not (labels & set(columns.values()) and len(columns) > 1)):
+            if columns is None or (labels and not _holds_answers(columns, labels)):
                 continue
             if best is None or len(columns) > len(best[1]):  # head, left, right is more specific than left, right
                 best = kinds.get(name), columns
@@ -41,6 +41,15 @@ def detect_kind(
             note = f"read as {best[0].display_name}, detected by its columns; --kind {FALLBACK} reads classes"
             return best[0], {**best[1], **mapping}, (note,)
     return kinds.get(FALLBACK), dict(mapping), ()
+
+
+def _holds_answers(columns: Mapping[str, str], labels: Collection[str]) -> bool:
+    """Whether these columns of a kind are the answers although others are named like labels.
+
+    A column `winner` beside two items is the answer; what is called a judgment beside it is the reason for it.
+    """
+    answers = set(columns.values())
+    return len(columns) > 1 and (bool(set(labels) & answers) or "winner" in map(plain_name, answers))
 
 
 def kind_from_values(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:

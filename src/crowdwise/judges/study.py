@@ -14,6 +14,7 @@ import polars as pl
 from ..core.arrays import F8, I8
 from ..core.errors import DataError, IdentifiabilityWarning
 from ..core.result import Result
+from ..evaluation.guarantee.verdicts import in_classes
 from ..kinds.classes.annotations import Annotations, as_annotations
 from ..kinds.classes.methods.confusion.matrices import DawidSkene
 from ..kinds.classes.methods.gold import GoldLabels, as_gold
@@ -152,6 +153,7 @@ def judges(
     >>> cw.judges(votes.annotations, gold=votes.truth_table()).n_eff.n_judges
     5
     """
+    votes, gold, _ = in_classes(votes, gold)
     votes = with_families(as_annotations(votes), families)
     refuse_gold_of_models(gold, votes)
     gold_labels = as_gold(gold, votes)

@@ -10,7 +10,7 @@ import typer
 
 from ...core.errors import DataError, ParameterError
 from ...core.options import ReadOptions
-from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, VotesOrRun, option
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed, Systems, VotesOrRun, option
 from ..terminal import error_context, info, print_json
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
 from .inputs import CERTIFICATE, DRAW, FitShare, GuaranteeInputs, OutputOptions, gold_sampling, load_inputs
@@ -149,6 +149,7 @@ def accept(
             metavar="FILE",
         ),
     ] = None,
+    systems: Systems = None,
     method: Method = None,
     param: Params = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
@@ -168,7 +169,7 @@ def accept(
     """
     from ...evaluation.statement import error_of
 
-    inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed)
+    inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed, systems)
     out = OutputOptions(output if output is not None else Path(votes) if Path(votes).is_dir() else None, force, json)
     error = error_of(inputs.result, error)
     terms: dict[str, Any] = {"error": error, "risk": risk}
@@ -180,7 +181,7 @@ def accept(
         elif certificate is not None:
             _apply_certificate(inputs, certificate, out)
         elif then is not None:
-            strong = load_inputs(then, method, param, None, None, read_options, seed)
+            strong = load_inputs(then, method, param, None, None, read_options, seed, systems)
             print_cascade(inputs, strong, terms, prices, out)
         elif inputs.gold is None:
             raise ParameterError(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ...core.options import ReadOptions
-from ..options import Gold, GoldColumns, Json, Method, Params, Seed, VotesOrRun, option
+from ..options import Gold, GoldColumns, Json, Method, Params, Seed, Systems, VotesOrRun, option
 from ..terminal import error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
 from .inputs import FitShare, gold_sampling, load_inputs, save_figure
@@ -90,6 +90,7 @@ def estimate(
     ] = EstimatorName.auto,
     level: Annotated[float, option("Method", "--level", "Confidence level of the interval.", metavar="P")] = 0.95,
     fit_share: FitShare = None,
+    systems: Systems = None,
     method: Method = None,
     param: Params = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
@@ -114,7 +115,7 @@ def estimate(
     """
     from ...evaluation.guarantee.estimate import estimate as estimate_figure
 
-    inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed)
+    inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed, systems)
     design = sampling.value if sampling is not None else gold_sampling(inputs, None)
     options: dict[str, Any] = {
         "metric": metric, "sampling": design, "level": level, "population": population.value, "seed": seed
@@ -122,7 +123,7 @@ def estimate(
     with error_context(votes, gold):
         if against is not None:
             unsupported = [name for name, value in (("--by", by), ("--fit-share", fit_share)) if value]
-            other = load_inputs(against, method, param, against_gold, gold_columns, read_options, seed)
+            other = load_inputs(against, method, param, against_gold, gold_columns, read_options, seed, systems)
             figure = _difference(inputs, other, unsupported, **options)
         else:
             figure = estimate_figure(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...core.kind import KindHooks
 from ...core.options import ReadOptions
-from ..loading import add_classes, check_method_name, is_run, resolve_method
+from ..loading import add_classes, check_method_name, in_classes, is_run, resolve_method
 from ..options import option
 from ..progress import iteration_progress
 from ..terminal import error_context, info, print_ledger
@@ -59,6 +59,7 @@ def load_inputs(
     columns: str | None,
     read_options: ReadOptions,
     seed: int,
+    systems: str | None = None,
 ) -> GuaranteeInputs:
     """Load a run folder, or fit a file without gold; the verdicts of a single judge are taken as they are."""
     from ...io.about import attach_tables
@@ -70,7 +71,11 @@ def load_inputs(
         annotations = run.votes
         if annotations is not None and (read_options.about_tasks or read_options.about_workers):
             annotations = attach_tables(annotations, tasks=read_options.about_tasks, workers=read_options.about_workers)
-        return GuaranteeInputs(votes, gold, run.result, annotations, gold_labels, seed)
+        if annotations is None or not annotations.kind.hooks.supports(KindHooks.as_classes):
+            return GuaranteeInputs(votes, gold, run.result, annotations, gold_labels, seed)
+        annotations, gold_labels = in_classes(annotations, gold_labels, systems)
+        result = _fitted(votes, annotations, method, param, seed)
+        return GuaranteeInputs(votes, gold, result, annotations, gold_labels, seed)
     check_method_name(method)
     reading = read_votes(votes, read_options)
     annotations = reading.annotations
@@ -78,16 +83,22 @@ def load_inputs(
         gold_labels, note = reading.usable_gold()
         if note is not None:
             info(f"note: {note}")
+    print_ledger(annotations.ledger)
+    with error_context(votes, gold):
+        annotations, gold_labels = in_classes(annotations, gold_labels, systems)
     if gold_labels is not None and "label" in gold_labels.columns:
         annotations = add_classes(annotations, gold_labels)
-    print_ledger(annotations.ledger)
-    if method is None and annotations.n_workers == 1 and annotations.kind.hooks.supports(KindHooks.one_worker):
-        result = annotations.kind.hooks.one_worker().fit(annotations)
-    else:
-        aggregator = resolve_method(method, annotations, seed, param)
-        with iteration_progress(aggregator.name) as callback, error_context(votes):
-            result = aggregator.fit(annotations, callback=callback)
+    result = _fitted(votes, annotations, method, param, seed)
     return GuaranteeInputs(votes, gold, result, annotations, gold_labels, seed)
+
+
+def _fitted(source: str, annotations: Any, method: str | None, param: list[str] | None, seed: int) -> Any:
+    """Fit votes without gold; the answers of a single judge are taken as they are."""
+    if method is None and annotations.n_workers == 1 and annotations.kind.hooks.supports(KindHooks.one_worker):
+        return annotations.kind.hooks.one_worker().fit(annotations)
+    aggregator = resolve_method(method, annotations, seed, param)
+    with iteration_progress(aggregator.name) as callback, error_context(source):
+        return aggregator.fit(annotations, callback=callback)
 
 
 def _gold(path: Path | None, columns: str | None, read_options: ReadOptions) -> Any:

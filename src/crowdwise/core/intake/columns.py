@@ -59,9 +59,9 @@ def _dates(series: pl.Series) -> pl.Series:
 
 KNOWN_AS = {
     "task": "task task_id item item_id question question_id example example_id instance instance_id unit unit_id "
-    "doc doc_id document document_id",
-    "worker": "worker worker_id workerid annotator annotator_id performer rater rater_id coder coder_id judge user "
-    "user_id labeler labeller",
+    "doc doc_id document document_id prompt_id",
+    "worker": "worker worker_id workerid annotator annotator_id performer rater rater_id coder coder_id judge "
+    "judge_id judge_model judge_name user user_id labeler labeller",
     "label": "label response answer annotation vote judgment judgement category verdict choice",
 }
 # Synonyms that are used only if none of those above occurs: a score may also be a confidence or a number.

@@ -28,7 +28,7 @@ from .estimand import Figure, estimand
 from .estimators import half_width, regression
 from .gold import GoldSample, place_blind
 from .sampling import random_sample
-from .verdicts import Verdicts
+from .verdicts import Verdicts, in_classes
 
 FEWEST = 10
 # Verdicts of the first system are strata if each holds so many gold labels: small strata make intervals too narrow.
@@ -114,9 +114,13 @@ def difference(
     for name, value, is_valid in (("level", level, 0 < level < 1), ("for", population, population in ("these", "new"))):
         if not is_valid:
             raise ParameterError(f"{name} cannot be {value!r}")
+    first, gold_of_first, votes = in_classes(first, gold, votes)
+    second, gold_of_second, second_votes = in_classes(
+        second, gold if second_gold is None else second_gold, second_votes
+    )
     pairs = (
-        place_blind(gold, first, votes),
-        place_blind(gold if second_gold is None else second_gold, second, second_votes),
+        place_blind(gold_of_first, first, votes),
+        place_blind(gold_of_second, second, second_votes),
     )
     (first_sample, first_verdicts), (second_sample, second_verdicts), notes = _same_tasks(*pairs)
     query = DifferenceQuery(metric, level, population == "new", seed)

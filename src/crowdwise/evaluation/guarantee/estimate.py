@@ -19,7 +19,7 @@ from .estimators import FittedMean, half_width, ppi_plus_plus, regression, weigh
 from .gold import GoldSample, place_blind
 from .order import split_fit
 from .sampling import check_random, resolve_design
-from .verdicts import Verdicts
+from .verdicts import Verdicts, in_classes
 
 Method = Literal["auto", "double", "regression", "ppi++"]
 FEWEST = 10
@@ -84,6 +84,7 @@ def estimate(
         raise ParameterError(f"for must be these or new, got {population!r}")
     if method not in ("auto", "double", "regression", "ppi++"):
         raise ParameterError(f"method must be auto, double, regression or ppi++, got {method!r}")
+    given, gold, votes = in_classes(given, gold, votes)
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
     votes = given if isinstance(given, Votes) else votes

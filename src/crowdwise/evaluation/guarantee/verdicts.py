@@ -116,6 +116,7 @@ def as_verdicts(given: Any, votes: Votes[Any] | None = None) -> Verdicts:
     """Return the verdicts of a result, or of votes: one judge's own, else the default method's fit without gold."""
     if isinstance(given, Verdicts):
         return given
+    given, _, votes = in_classes(given, None, votes)
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
     if not isinstance(given, Result):
@@ -134,6 +135,18 @@ def as_verdicts(given: Any, votes: Votes[Any] | None = None) -> Verdicts:
     name = str(votes.workers[0]) if is_single else verdicts.name
     extra: dict[str, Any] = {"about": votes.about_tasks, "judges": _judges(votes)}
     return replace(verdicts, name=name, confidence=confidence, posterior=posterior, **extra)
+
+
+def in_classes(given: Any, gold: Any, votes: Votes[Any] | None = None) -> tuple[Any, Any, Votes[Any] | None]:
+    """Return votes or a result, gold, and the votes behind the result; comparisons of two systems become classes.
+
+    A result of comparisons is replaced by its votes: it ranks the systems and has no verdict on a single task.
+    """
+    subject = given if isinstance(given, Votes) else votes
+    if subject is None or not subject.kind.hooks.supports(KindHooks.as_classes):
+        return given, gold, votes
+    annotations, gold = subject.kind.hooks.as_classes(subject, gold)
+    return annotations, gold, annotations
 
 
 def _stated(verdicts: Verdicts, confidence: F8) -> F8 | None:

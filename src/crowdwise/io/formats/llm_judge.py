@@ -10,6 +10,7 @@ from ...core import kind as kinds
 from ...core.errors import DataError
 from ...core.options import ReadOptions
 from ...core.vocabulary import quote
+from ..detect_kind import columns_of_kind
 from ..json.stream import objects
 from ..sources import Source
 from .base import LIKELY, NAN, NO_ANSWER, SURE, FileHead, FormatMatch, ParsedFile, RowBuilder
@@ -46,7 +47,7 @@ def sniff(head: FileHead) -> FormatMatch | None:
     for record in head.objects[:1]:
         if _pair_fields(record):
             return FormatMatch(SURE, f"its records have {quote(_pair_fields(record))}")
-        if {"model_a", "model_b"} <= set(record):  # battles with a winner are comparisons, also by people
+        if columns_of_kind(kinds.get("comparisons"), list(record)):  # battles with a winner, also by people
             return None
         fields = [next((n for n in names if n in record), None) for names in NAMES.values()]
         if all(fields) and fields[2] in NAMES["label"][:6] and fields[1] not in (None, "id"):

@@ -21,6 +21,7 @@ from ...core.item_answers import EVERYONE, ItemAnswers, ItemCoder, item_votes
 from ...core.vocabulary import Codes, as_series, lookup, quote
 from ...core.votes import Votes
 from .maths.models import LEFT, RIGHT, TIE, PairRows
+from .occasions import UNUSABLE, WORDS, add_order, judge_columns, take_order
 
 # ----------------------------------------------------------------
 # Detection of comparisons in the columns of a file, and defaults where it has no task or no worker.
@@ -34,8 +35,11 @@ SIDES = (
     ("option_a", "option_b"),
     ("response_a", "response_b"),
     ("answer_a", "answer_b"),
+    ("system_a", "system_b"),
+    ("assistant_a", "assistant_b"),
+    ("model_1", "model_2"),
 )
-WINNER = ("winner", "label", "preference", "preferred", "outcome", "verdict", "choice", "vote")
+WINNER = ("winner", "label", "preference", "preferred", "outcome", "verdict", "choice", "vote", "judgment", "decision")
 CHOSEN = (("chosen", "rejected"), ("winner", "loser"))
 # The winner in one column per outcome: 1 in one of them and 0 in the others.
 ONE_HOT = {"won_left": "winner_model_a", "won_right": "winner_model_b", "won_tie": "winner_tie"}
@@ -68,7 +72,7 @@ def detect_columns(header: Sequence[str]) -> Mapping[str, str] | None:
                 break
     if roles is None:
         return None
-    return {**roles, **{name: by_name[name] for name in CONTEXT if name in by_name}}
+    return {**roles, **{name: by_name[name] for name in CONTEXT if name in by_name}, **judge_columns(header)}
 
 
 def fill_columns(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | None, bool]:
@@ -81,6 +85,7 @@ def fill_columns(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame
         file has no workers).
     """
     notes: tuple[str, ...] = ()
+    order = take_order(columns)
     if "won_left" in columns:
         columns["winner"] = winner_of(columns)
     if "label" in columns and "left" not in columns and "chosen" not in columns:
@@ -94,31 +99,34 @@ def fill_columns(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame
         notes += _answers_of_prompts(columns, context["prompt"])
     one, two = (plain_text(columns[side], side).cast(pl.String).str.strip_chars() for side in sides)
     prompt = context.get("prompt")
-    pair = _pair_names(one, two)
-    if "task" not in columns:
-        columns["task"] = pair if prompt is None else _short(prompt.fill_null("") + ": " + pair)
-        task_is = "pair of items" if prompt is None else "prompt and pair of items"
-        notes += (f"no column names the task; each {task_is} is a task",)
-    else:
-        task = as_series(plain_text(columns["task"], "task"), "task")
-        table = pl.DataFrame({"task": task.cast(pl.String), "pair": pair})
-        multiple = table.drop_nulls().unique().group_by("task").len().filter(pl.col("len") > 1)["task"]
-        if len(multiple):
-            is_split = table["task"].is_in(multiple.implode()).fill_null(False)
-            split = _short(table["task"] + ": " + pair)
-            columns["task"] = (
-                pl.select(pl.when(is_split).then(split).otherwise(table["task"])).to_series().alias("task")
-            )
-            notes += (f"{len(multiple):,} tasks have several pairs; each pair becomes a task, named after its items",)
+    notes += _name_tasks(columns, prompt, _pair_names(one, two))
     no_worker = "worker" not in columns
     if no_worker:
         columns["worker"] = pl.Series("worker", [EVERYONE] * len(one))
         notes += (f"no column names the worker; all rows are answers of one worker, {EVERYONE!r}, without quality",)
+    notes += add_order(columns, (one, two), order, named_workers=not no_worker)
     about = None
     if context:
         table = pl.DataFrame({"task": as_series(columns["task"], "task").cast(pl.String), **context})
         about = table.drop_nulls("task").unique("task", keep="first", maintain_order=True)
     return notes, about, no_worker
+
+
+def _name_tasks(columns: dict[str, Any], prompt: pl.Series | None, pair: pl.Series) -> tuple[str, ...]:
+    """Name the tasks after their pairs where the file does not name them, or a task has several; return notes."""
+    if "task" not in columns:
+        columns["task"] = pair if prompt is None else _short(prompt.fill_null("") + ": " + pair)
+        task_is = "pair of items" if prompt is None else "prompt and pair of items"
+        return (f"no column names the task; each {task_is} is a task",)
+    task = as_series(plain_text(columns["task"], "task"), "task")
+    table = pl.DataFrame({"task": task.cast(pl.String), "pair": pair})
+    multiple = table.drop_nulls().unique().group_by("task").len().filter(pl.col("len") > 1)["task"]
+    if not len(multiple):
+        return ()
+    is_split = table["task"].is_in(multiple.implode()).fill_null(False)
+    split = _short(table["task"] + ": " + pair)
+    columns["task"] = pl.select(pl.when(is_split).then(split).otherwise(table["task"])).to_series().alias("task")
+    return (f"{len(multiple):,} tasks have several pairs; each pair becomes a task, named after its items",)
 
 
 def winner_of(columns: dict[str, Any]) -> pl.Series:
@@ -183,12 +191,6 @@ def _short(names: pl.Series) -> pl.Series:
 OUTCOMES = ("left", "right", "tie")
 # Outcome when the sides are swapped.
 SWAPPED = np.array([RIGHT, LEFT, TIE], dtype=np.int8)
-# Words for each outcome, beside the name of the winning item.
-WORDS = {
-    LEFT: ("left", "a1", "a", "model_a", "first", "item_a", "option_a", "response_a", "answer_a"),
-    RIGHT: ("right", "a2", "b", "model_b", "second", "item_b", "option_b", "response_b", "answer_b"),
-    TIE: ("tie", "equal", "draw", "both", "neither", "tie (bothbad)", "tie (both bad)", "bothbad", "both_bad", "same"),
-}
 # From this many answers without ties on, a side that always wins is the column in which the file lists the winner.
 LISTED = 10
 
@@ -245,6 +247,20 @@ class ComparisonCoder(ItemCoder):
             raise DataError("the columns of the comparisons do not have the same length")
         super().__init__((one, two), won, items)
         self.listed = False  # whether the file always lists the winner on the same side
+
+    @property
+    def null(self) -> Mask | None:  # type: ignore[override]
+        """Rows in which an item or the outcome is missing, or the outcome says that there is none."""
+        missing = super().null
+        if self.outcome is None:
+            return missing
+        text = self.outcome_text.str.to_lowercase()
+        names = self.items.vocabulary.cast(pl.String).str.to_lowercase()
+        words = [word for word in UNUSABLE if word not in names]
+        unusable = text.is_in(words).fill_null(False).to_numpy()
+        if not unusable.any():
+            return missing
+        return unusable if missing is None else missing | unusable
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Mark rows with two different items; raise where the winner is neither of them, nor a side or a tie."""
@@ -305,7 +321,7 @@ def accepts(columns: dict[str, pl.Series]) -> bool:
     frame = pl.DataFrame({name: as_text(columns[name]) for name in ("left", "right", "winner")}).drop_nulls().head(5000)
     if not len(frame):
         return False
-    words = [word for synonyms in WORDS.values() for word in synonyms]
+    words = [*UNUSABLE, *(word for synonyms in WORDS.values() for word in synonyms)]
     is_winner = frame["winner"].str.to_lowercase().is_in(words) | (frame["winner"] == frame["left"])
     return bool((is_winner | (frame["winner"] == frame["right"])).mean() >= 0.8)  # type: ignore[operator]
 

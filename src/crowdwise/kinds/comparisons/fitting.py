@@ -24,10 +24,11 @@ from ...core.votes import Votes
 from ...em.ascent import Climb, Point, climb
 from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from .answers import WORDS, Comparisons, comparison_votes, detect_columns, rows_of, sides_of_tasks, winner_of
+from .answers import Comparisons, comparison_votes, detect_columns, rows_of, sides_of_tasks, winner_of
 from .estimate import ComparisonEstimate, ComparisonWorkers
 from .maths.leaderboard import places, reliability
 from .maths.models import PairFit, PairRows, outcome
+from .occasions import WORDS
 
 I1 = npt.NDArray[np.int8]
 
@@ -245,7 +246,12 @@ def from_table(table: pl.DataFrame) -> Votes[Comparisons]:
             f"a table of comparisons needs the columns left, right and winner; it has {', '.join(table.columns)}"
         )
     columns: dict[str, Any] = {role: table[column] for role, column in roles.items()}
-    others: dict[str, Any] = {name: table[name] for name in ("task", "worker", "weight") if name in table.columns}
+    named = [name for name in ("task", "worker", "weight") if name in table.columns and name not in columns]
+    others: dict[str, Any] = {name: table[name] for name in named}
+    facts = {name: roles.get(name, name) for name in ("repeat", "prompt", "order") if roles.get(name, name) in table}
+    columns.pop("order", None)
+    if facts:
+        others["about_rows"] = table.select(pl.col(column).alias(name) for name, column in facts.items())
     if "won_left" in columns:
         columns["winner"] = winner_of(columns)
     if "chosen" in columns:

@@ -9,11 +9,14 @@ from ..hooks import DecidedHooks
 from .answers import ComparisonCoder, accepts, comparison_votes, detect_columns, fill_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
+    from ...judges.study import Judges
     from ...report.sheet import Sheet
 
 
@@ -47,6 +50,16 @@ class ComparisonHooks(DecidedHooks):
 
         return self.call(comparison_page, votes, result, **options)
 
+    def as_classes(self, votes: Votes[Any], gold: Any = None, systems: Sequence[str] | None = None) -> tuple[Any, Any]:
+        from .systems import as_systems
+
+        return as_systems(votes, gold, systems)
+
+    def judges(self, votes: Votes[Any], gold: Any = None, **options: Any) -> Judges:
+        from ...judges.study import judges
+
+        return self.call(judges, votes, gold, **options)
+
     def truth_table(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         from .scoring import read_truth
 
@@ -62,7 +75,7 @@ KIND = Kind(
     default="tournament",
     answers_word="comparisons",
     detect_columns=detect_columns,
-    more_roles=("chosen", "rejected", "won_left", "won_right", "won_tie", "prompt", "topic"),
+    more_roles=("chosen", "rejected", "won_left", "won_right", "won_tie", "prompt", "topic", "judge_prompt"),
     accepts_table=accepts,
     fill_columns=fill_columns,
     may_lack=("task", "worker"),

@@ -12,6 +12,7 @@ import polars as pl
 from ...core.arrays import F8
 from ...core.describe import common
 from ...core.errors import DataError
+from ...core.intake.columns import candidates
 from ...core.result import Result
 from ...core.truth import truth_table
 from ...core.vocabulary import lookup, quote
@@ -38,8 +39,9 @@ def read_truth(frame: pl.DataFrame) -> pl.DataFrame | None:
     columns = {role: frame[name] for role, name in roles.items()}
     if not accepts(columns):
         return None
-    if "task" in frame.columns:
-        columns["task"] = frame["task"]
+    tasks = [] if "task" in columns else candidates("task", frame.columns, ("worker",))
+    if len(tasks) == 1:
+        columns["task"] = frame[tasks[0]]
     columns["worker"] = pl.Series([""] * len(frame))
     fill_columns(columns)
     if "chosen" in columns:
