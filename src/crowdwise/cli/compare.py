@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..core.options import ReadOptions
+from .guarantee.fairness import read_groups
 from .loading import load
 from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes, option
 from .progress import count_progress
@@ -32,6 +33,15 @@ def compare(
     truth_columns: TruthColumns = None,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
+    cluster: Annotated[
+        str | None,
+        option(
+            "Input",
+            "--cluster",
+            "Column about the tasks, or table task,cluster, of tasks that belong together.",
+            metavar="COL|FILE",
+        ),
+    ] = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
     folds: Annotated[
@@ -76,6 +86,7 @@ def compare(
             folds=folds,
             jobs=jobs or _jobs(annotations, names),
             watch=on_progress,
+            **({} if cluster is None else {"cluster": read_groups(cluster, None, "task")}),
         )
     if output is not None:
         comparison.save(output, force=force)

@@ -30,6 +30,10 @@ def evaluate(
     ] = None,
     missing: Missing = None,
     order: Order = None,
+    cluster: Annotated[
+        str | None,
+        option("Input", "--cluster", "Table task,cluster of tasks that belong together.", metavar="FILE"),
+    ] = None,
     resamples: Annotated[
         int,
         option(
@@ -56,7 +60,13 @@ def evaluate(
     true_labels = read_known_labels(ReadOptions(missing=tuple(missing or ())), truth, truth_columns, kind_of(predicted))
     with error_context(labels, truth):
         scores = score(
-            predicted, true_labels, gold=gold_tasks, resamples=resamples, seed=seed, order=parse_order(order)
+            predicted,
+            true_labels,
+            gold=gold_tasks,
+            resamples=resamples,
+            seed=seed,
+            order=parse_order(order),
+            cluster=None if cluster is None else cluster_table(cluster),
         )
     if json:
         print_json(scores.to_dict())
@@ -68,6 +78,17 @@ def evaluate(
         info(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
     if scores.truths_without_labels:
         info(f"{scores.truths_without_labels:,} tasks in the truth have no label and are not counted")
+
+
+def cluster_table(path: str) -> pl.DataFrame:
+    """Read a table task, cluster."""
+    from ..core.errors import DataError
+    from .guarantee.fairness import read_groups
+
+    if not Path(path).is_file():
+        raise DataError(f"{path}: there is no such file; --cluster is a table task,cluster")
+    table: pl.DataFrame = read_groups(path, None, "task")
+    return table
 
 
 def run_of_items(labels: Path) -> Path:

@@ -15,7 +15,7 @@ def compare(annotations: Any, methods: Sequence[str] | None = None, **options: A
         annotations: Votes of any kind, or a table task, worker, label.
         methods: Names of methods; by default all for this kind of answers.
         **options: truth, gold, seed, folds (0 skips the held-out score, which takes up to that many more fits), jobs
-            (processes), watch; for classes also resamples.
+            (processes), watch; for classes also resamples and cluster.
 
     Returns:
         A comparison with a row for each method (see `Comparison`). A method that cannot run has a row with the reason.

@@ -31,6 +31,7 @@ def evaluate(
     resamples: int = 0,
     seed: int = 0,
     order: Sequence[Any] | None = None,
+    cluster: Any = None,
 ) -> Any:
     """Score a result against truth.
 
@@ -42,6 +43,8 @@ def evaluate(
         resamples: Number of bootstrap resamples of the tasks (1000 is enough) for 95 % intervals; 0 for none.
         seed: Seed of the resampling.
         order: Classes from the lowest to the highest, if they are ordered and the result does not know it.
+        cluster: Table or mapping task, cluster, of tasks that belong together (prompts of one document); the intervals
+            of classes then draw clusters.
 
     Returns:
         The evaluation of the kind, a `Scores` object.
@@ -55,7 +58,8 @@ def evaluate(
     if isinstance(result, Result) and (names := task_names(truth)) is not None:
         result = result.for_tasks(names)
     fit_gold = gold_tasks(result, gold)
-    options = {} if order is None else {"order": order}
+    given = {"order": order, "cluster": cluster}
+    options = {name: value for name, value in given.items() if value is not None}
     return kind_of(result).hooks.evaluate(result, truth, fit_gold=fit_gold, resamples=resamples, seed=seed, **options)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.arrays import F8, I8
 from ..stats.bootstrap import central, times_drawn
+from ..stats.clusters import design_effect
 
 LEVEL = 0.95
 # Shares of tasks have Jeffreys intervals: the bootstrap interval of 20 right labels out of 20 has no width.
@@ -28,7 +29,8 @@ _FEWEST = 200
 class ScoreTerms:
     """Contribution of each task to the scores: means[name][task], predicted and true codes, and calibration bin.
 
-    Without probabilities `bin` is None; with them `means` holds "mean_confidence" and "expected_accuracy".
+    `cluster` holds codes from 0 of tasks that belong together, if any. Without probabilities `bin` is None; with them
+    `means` holds "mean_confidence" and "expected_accuracy".
     """
 
     means: dict[str, F8]
@@ -36,6 +38,7 @@ class ScoreTerms:
     true: I8
     n_classes: int
     bin: I8 | None = None
+    cluster: I8 | None = None
 
     @property
     def gap(self) -> F8:
@@ -52,25 +55,30 @@ def intervals(terms: ScoreTerms, resamples: int, seed: int) -> dict[str, tuple[f
     """
     rng = np.random.default_rng(seed)
     sums, places = _sums(terms, resamples, rng)
-    n = len(terms.true)
+    n = units = len(terms.true)
+    n_drawn = sums[:, places["tasks"]][:, 0]
+    if terms.cluster is not None:
+        units = int(terms.cluster.max()) + 1
     limits = {
-        name: jeffreys(value.mean(), n) if name in SHARES else central(sums[:, places[name]][:, 0] / n, n, LEVEL)
+        name: jeffreys(value.mean(), effective_size(value, terms.cluster))
+        if name in SHARES
+        else central(sums[:, places[name]][:, 0] / n_drawn, units, LEVEL)
         for name, value in terms.means.items()
     }
     hits, sizes = sums[:, places["right"]], sums[:, places["both"]]
     f1 = np.divide(2 * hits, sizes, out=np.zeros_like(hits), where=sizes > 0)
-    limits["macro_f1"] = central(f1.sum(axis=1) / (sizes > 0).sum(axis=1), n, LEVEL)
+    limits["macro_f1"] = central(f1.sum(axis=1) / (sizes > 0).sum(axis=1), units, LEVEL)
     if (terms.predicted == terms.true).all():  # every resample is perfect too
-        limits["macro_f1"] = jeffreys(1.0, n)
+        limits["macro_f1"] = jeffreys(1.0, units)
     if terms.bin is not None:
         measured = float(np.abs(np.bincount(terms.bin, weights=terms.gap)).sum() / n)
-        low, high = central(np.abs(sums[:, places["bin"]]).sum(axis=1) / n, n, LEVEL)
+        low, high = central(np.abs(sums[:, places["bin"]]).sum(axis=1) / n_drawn, units, LEVEL)
         calibrated = measured <= _by_chance(terms.means["mean_confidence"], terms.bin, rng)
         limits["ece"] = (0.0 if calibrated else max(0.0, 2 * measured - high), max(measured, 2 * measured - low))
     return limits
 
 
-def jeffreys(share: float, n: int) -> tuple[float, float]:
+def jeffreys(share: float, n: float) -> tuple[float, float]:
     """Return the central 95 % interval of Beta(hits + 1/2, misses + 1/2), extended to 0 or 1 if none or all are hits.
 
     Brown, Cai & DasGupta (2001), Statistical Science 16(2), doi:10.1214/ss/1009213286.
@@ -80,6 +88,15 @@ def jeffreys(share: float, n: int) -> tuple[float, float]:
     a, b = share * n + 0.5, (1 - share) * n + 0.5
     low, high = (float(betaincinv(a, b, tail)) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return (0.0 if share <= 0 else low), (1.0 if share >= 1 else high)
+
+
+def effective_size(value: F8, cluster: I8 | None) -> float:
+    """Return how many independent tasks tell as much about the mean of these values as tasks in clusters."""
+    n = len(value)
+    if cluster is None:
+        return n
+    residual = value - value.mean()
+    return n / design_effect(residual / n, cluster, value, np.arange(n), LEVEL)
 
 
 def _by_chance(p: F8, place: I8, rng: np.random.Generator) -> float:
@@ -97,7 +114,8 @@ def _sums(terms: ScoreTerms, resamples: int, rng: np.random.Generator) -> tuple[
 
     n, k = len(terms.true), terms.n_classes
     rows = np.arange(n)
-    groups = [(name, 1, rows, np.zeros(n, dtype=np.int64), value) for name, value in terms.means.items()]
+    means = terms.means | {"tasks": np.ones(n)}
+    groups = [(name, 1, rows, np.zeros(n, dtype=np.int64), value) for name, value in means.items()]
     hit = terms.predicted == terms.true
     groups.append(("right", k, rows[hit], terms.true[hit], np.ones(int(hit.sum()))))
     groups.append(("both", k, np.tile(rows, 2), np.concatenate([terms.predicted, terms.true]), np.ones(2 * n)))
@@ -108,6 +126,9 @@ def _sums(terms: ScoreTerms, resamples: int, rng: np.random.Generator) -> tuple[
     column = np.concatenate([group[3] + start for group, start in zip(groups, ends[:-1], strict=True)])
     row, value = (np.concatenate([group[i] for group in groups]) for i in (2, 4))
     table = csr_array((value, (column, row)), shape=(int(ends[-1]), n))
+    if terms.cluster is not None:  # clusters are drawn, each with all its tasks
+        table = table @ csr_array((np.ones(n), (rows, terms.cluster)))
+        n = table.shape[1]
     times = max(min(resamples, _DRAWS // n), min(resamples, _FEWEST))
     step = max(1, _CELLS // n)
     parts = []

@@ -12,6 +12,7 @@ from ...core.options import ReadOptions
 from ..options import Gold, GoldColumns, Json, Method, Params, Seed, Systems, VotesOrRun, option
 from ..terminal import error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
+from .fairness import read_groups
 from .inputs import FitShare, gold_sampling, load_inputs, save_figure
 
 
@@ -19,6 +20,7 @@ class GoldDesign(StrEnum):
     """How the gold tasks were drawn."""
 
     random = "random"
+    clusters = "clusters"
     within = "within-verdict"
     weights = "weights"
     truth = "by-truth"
@@ -81,6 +83,16 @@ def estimate(
             metavar="GOLD",
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        option(
+            "Input",
+            "--cluster",
+            "Column about the tasks, or table task,cluster, of tasks that belong together: prompts of one document, "
+            "turns of one conversation.",
+            metavar="COL|FILE",
+        ),
+    ] = None,
     population: Annotated[
         Population,
         option("Method", "--population", "Population of the estimate: these tasks, or new ones of the same kind."),
@@ -118,7 +130,8 @@ def estimate(
     inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed, systems)
     design = sampling.value if sampling is not None else gold_sampling(inputs, None)
     options: dict[str, Any] = {
-        "metric": metric, "sampling": design, "level": level, "population": population.value, "seed": seed
+        "metric": metric, "sampling": design, "level": level, "population": population.value, "seed": seed,
+        "cluster": None if cluster is None else read_groups(cluster, None, "task"),
     }  # fmt: skip
     with error_context(votes, gold):
         if against is not None:

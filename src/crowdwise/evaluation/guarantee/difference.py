@@ -23,7 +23,7 @@ from ...core.errors import DataError, ParameterError
 from ...core.kind import KindHooks
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
-from . import estimators
+from . import clusters, estimators
 from .estimand import Figure, estimand
 from .estimators import half_width, regression
 from .gold import GoldSample, place_blind
@@ -65,6 +65,7 @@ class DifferenceQuery(NamedTuple):
     level: float
     new: bool
     seed: int
+    design: str = "random"
 
     def rng(self) -> np.random.Generator:
         """Return the random generator of this query."""
@@ -84,6 +85,7 @@ def difference(
     votes: Votes[Any] | None = None,
     second_votes: Votes[Any] | None = None,
     seed: int = 0,
+    cluster: Any = None,
 ) -> Figure:
     """Estimate the accuracy (or share, win rate, mean) of the first system minus that of the second, paired by task.
 
@@ -99,6 +101,7 @@ def difference(
         votes: The votes behind the first result.
         second_votes: The votes behind the second result.
         seed: Seed of the interval.
+        cluster: Column about the tasks, or table or mapping task, cluster, of tasks that belong together.
 
     Returns:
         A `Figure` with the difference and its interval.
@@ -123,7 +126,7 @@ def difference(
         place_blind(gold_of_second, second, second_votes),
     )
     (first_sample, first_verdicts), (second_sample, second_verdicts), notes = _same_tasks(*pairs)
-    query = DifferenceQuery(metric, level, population == "new", seed)
+    first_verdicts, cluster_notes = clusters.with_clusters(first_verdicts, cluster)
     make = _accuracy if second_gold is None else _paired_values
     if second_gold is None and metric != "accuracy":
         raise ParameterError(
@@ -132,11 +135,15 @@ def difference(
         )
     pair_verdicts = _paired(first_verdicts, second_verdicts)
     design, sample, sampling_notes, checks = random_sample(
-        sampling, replace(first_sample, chance=None), pair_verdicts, "a difference"
+        sampling, replace(first_sample, chance=None), pair_verdicts, "a difference", clusters=True
     )
+    new = population == "new"
+    cluster_checks, more_notes = clusters.check_clusters(design, sample, pair_verdicts, new)
+    query = DifferenceQuery(metric, level, new, seed, design)
     in_sample = np.isin(first_sample.task, sample.task)
     figure = make(first_verdicts, first_sample.take(in_sample), second_verdicts, second_sample, query)
-    return replace(figure, sampling=design, checks=checks, notes=(*notes, *sampling_notes))
+    notes = [*notes, *sampling_notes, *cluster_notes, *more_notes]
+    return replace(figure, sampling=design, checks=checks | cluster_checks, notes=tuple(notes))
 
 
 Placed = tuple[GoldSample, Verdicts]
@@ -212,15 +219,23 @@ def _accuracy(first: Verdicts, gold: GoldSample, second: Verdicts, _: GoldSample
     n, n_differ = len(first), int(differs.sum())
     counts, tasks = _strata(first_label, differs, gold, outcome, score)
     rng, share = query.rng(), n_differ / n
-    spread = rng.beta(n_differ + 0.5, n - n_differ + 0.5, estimators.DRAWS) if query.new else share
     if n_differ and not counts.sum():
         raise DataError(f"no gold among the {n_differ:,} tasks on which {' and '.join(names_of(first, second))} differ")
     value = share * estimators.point(tasks, counts, score) if n_differ else 0.0
-    drawn = estimators.draws(tasks, counts, score, rng, new=query.new) * spread if n_differ else np.zeros(1)
-    low, high = estimators.central(drawn, query.level)
+    strata = np.where(differs, first_label + 1 if len(tasks) > 1 else 1, 0)
+    deff, deff_alone = clusters.effect(
+        first, gold, outcome, strata, design=query.design, new=query.new, level=query.level
+    )
+    drawn = np.zeros(1)
+    if n_differ:
+        spread: float | F8 = share
+        if query.new:
+            spread = rng.beta(n_differ + 0.5, n - n_differ + 0.5, estimators.DRAWS)
+        drawn = estimators.draws(tasks, counts, score, rng, new=query.new) * spread
+    low, high = estimators.central(clusters.spread(drawn, deff, -1.0, 1.0), query.level)
     outcome_counts = np.array([(outcome == level).sum() for level in LEVELS], dtype=float)
     gold_draws = estimators.draws(np.array([float(n)]), outcome_counts[None], np.array(LEVELS), rng, new=query.new)
-    ends = estimators.central(gold_draws, query.level)
+    ends = estimators.central(clusters.spread(gold_draws, deff_alone, -1.0, 1.0), query.level)
     a, b = names_of(first, second)
     return Figure(
         f"difference:{a},{b}", f"accuracy of {a} less that of {b}", value, low, high, query.level,
@@ -265,13 +280,20 @@ def _paired_values(
         tasks = np.array([float(s.sum()) for s in masks])
         counts = np.array([[float((s[first_gold.task] & (y == level)).sum()) for level in levels] for s in masks])
         tasks, counts, rng = tasks[tasks > 0], counts[tasks > 0], query.rng()
-        low, high = estimators.central(estimators.draws(tasks, counts, levels, rng, new=new), query.level)
+        deff, deff_alone = clusters.effect(
+            first, first_gold, y, np.searchsorted(levels, f), design=query.design, new=new, level=query.level
+        )
+        bounds = float(levels[0]), float(levels[-1])
+        drawn = estimators.draws(tasks, counts, levels, rng, new=new)
+        low, high = estimators.central(clusters.spread(drawn, deff, *bounds), query.level)
         pooled = counts.sum(axis=0)
-        ends = estimators.central(estimators.draws(tasks.sum()[None], pooled[None], levels, rng, new=new), query.level)
+        gold_draws = estimators.draws(tasks.sum()[None], pooled[None], levels, rng, new=new)
+        ends = estimators.central(clusters.spread(gold_draws, deff_alone, *bounds), query.level)
         value, r2 = estimators.point(tasks, counts, levels), estimators.explained(tasks, counts, levels)
         name = "double sampling"
     else:
         fit = regression(y, f[first_gold.task], f, new=new)
+        fit = clusters.widened(fit, first, first_gold, y, f, design=query.design, new=new)
         half, gold_half = (half_width(e, d, query.level) for e, d in ((fit.error, fit.freedom), fit.alone[1:]))
         value, r2, name = fit.value, fit.r2, "regression estimator"
         low, high, ends = value - half, value + half, (fit.alone[0] - gold_half, fit.alone[0] + gold_half)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...core.arrays import F8
 from ...core.errors import CrowdwiseError, DataError, ParameterError
 from ...core.votes import Votes
-from . import estimators
+from . import clusters, estimators
 from .difference import difference, two_workers
 from .estimand import Estimand, Figure, estimand
 from .estimators import FittedMean, half_width, ppi_plus_plus, regression, weighted
@@ -43,6 +43,7 @@ def estimate(
     fit_share: float | None = None,
     force: bool = False,
     seed: int = 0,
+    cluster: Any = None,
 ) -> Figure:
     """Estimate a share, accuracy, win rate, mean or difference over all tasks, with a valid interval.
 
@@ -51,8 +52,8 @@ def estimate(
         gold: Table or mapping task, label.
         metric: "share:CLASS", "accuracy", "winrate[:CLASS]", "mean" or "difference:A,B" of two classes, or of the
             accuracies of two workers.
-        sampling: How the gold tasks were drawn: "random", "within verdict", "weights" (a column probability), "by
-            truth", "unknown", or a `Draw`.
+        sampling: How the gold tasks were drawn: "random", "clusters" (whole ones), "within verdict", "weights" (a
+            column probability), "by truth", "unknown", or a `Draw`.
         level: Level of the interval.
         by: Column (or table) of groups that each get a figure too.
         population: Whether the interval is for "these" tasks or for "new" tasks of the same kind.
@@ -61,6 +62,8 @@ def estimate(
         fit_share: Share of the gold that fits a method which needs gold; the rest estimates.
         force: Return the estimate without an interval if the sampling is unknown.
         seed: Seed of the interval.
+        cluster: Column about the tasks, or table or mapping task, cluster, of tasks that belong together: prompts of
+            one document, turns of one conversation.
 
     Returns:
         A `Figure`. If the gold calibrated the result (`cw.fit`), the labels of the fit without it are the verdicts.
@@ -92,8 +95,13 @@ def estimate(
     if worker_votes is not None:
         if by is not None or method != "auto":
             raise ParameterError("a difference of two workers takes neither by nor method; leave them out")
-        return difference(*worker_votes, gold=gold, sampling=sampling, level=level, population=population, seed=seed)
+        return difference(
+            *worker_votes, gold=gold, sampling=sampling, level=level, population=population, seed=seed, cluster=cluster
+        )
+    if cluster is not None and method == "ppi++":
+        raise ParameterError("ppi++ has no intervals for clusters; leave out method or cluster")
     sample, verdicts = place_blind(gold, given, votes)
+    verdicts, cluster_notes = clusters.with_clusters(verdicts, cluster)
     design, sample, notes = resolve_design(sampling, sample, verdicts, force)
     if verdicts.changed is not None:
         notes = [*notes, f"this gold was also given to the fit: the figure is about the labels of the fit without it, "
@@ -102,6 +110,8 @@ def estimate(
     checks = {}
     if design in ("random", "within verdict"):
         checks = check_random(sample, verdicts, within=design == "within verdict")
+    cluster_checks, more_notes = clusters.check_clusters(design, sample, verdicts, population == "new")
+    checks, notes = checks | cluster_checks, [*notes, *cluster_notes, *more_notes]
     target = estimand(metric, verdicts)
     query = _EstimateQuery(level, population == "new", design, method, seed)
     figure = replace(_figure(target, sample, verdicts, query), checks=checks, notes=tuple(notes))
@@ -179,14 +189,18 @@ def _double(target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _Esti
     tasks, counts = tasks[has_tasks], counts[has_tasks]
     value = estimators.point(tasks, counts, score)
     rng = query.rng()
-    low, high = estimators.central(estimators.draws(tasks, counts, score, rng, new=query.new), query.level)
+    deff, deff_alone = clusters.effect(
+        verdicts, gold, score[truth], verdicts.label, design=query.how, new=query.new, level=query.level
+    )
+    ends = float(score.min()), float(score.max())
+    drawn = estimators.draws(tasks, counts, score, rng, new=query.new)
+    low, high = estimators.central(clusters.spread(drawn, deff, *ends), query.level)
     pooled = counts.sum(axis=0)
     gold_value = float(pooled @ score / pooled.sum())
     if query.how == "within verdict":  # what as many gold labels drawn from all tasks would hold
         pooled = pooled.sum() * (tasks / tasks.sum()) @ (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-    gold_ends = estimators.central(
-        estimators.draws(tasks.sum()[None], pooled[None], score, rng, new=query.new), query.level
-    )
+    gold_draws = estimators.draws(tasks.sum()[None], pooled[None], score, rng, new=query.new)
+    gold_ends = estimators.central(clusters.spread(gold_draws, deff_alone, *ends), query.level)
     judge_value = None if target.right else float(np.append(score, np.nan)[verdicts.label[verdicts.has_verdict]].mean())
     return Figure(
         target.name, target.display_name, value, low, high, query.level, "double sampling", query.how,
@@ -233,6 +247,7 @@ def _regression(target: Estimand, gold: GoldSample, verdicts: Verdicts, query: _
         if verdicts.value is None and min(int((y == v).sum()) for v in (y.min(), y.max())) < EACH:
             return _double(target, gold, verdicts, query)
         fit = regression(y, f[gold.task], f, new=query.new)
+    fit = clusters.widened(fit, verdicts, gold, y, f, design=query.how, new=query.new)
     half = half_width(fit.error, fit.freedom, query.level)
     half_alone = half_width(fit.alone[1], fit.alone[2], query.level)
     gold_only = (fit.alone[0], fit.alone[0] - half_alone, fit.alone[0] + half_alone)

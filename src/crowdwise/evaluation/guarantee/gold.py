@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Optional columns of a gold table: sampling probability of the task, and the worker that wrote the label.
 CHANCE, WRITER = "probability", "worker"
-SAMPLINGS = ("random", "within verdict", "weights", "by truth", "unknown")
+SAMPLINGS = ("random", "clusters", "within verdict", "weights", "by truth", "unknown")
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,8 +189,10 @@ class RandomSample(NamedTuple):
     checks: dict[str, float]
 
 
-def random_sample(sampling: Any, gold: GoldSample, verdicts: Verdicts, purpose: str) -> RandomSample:
-    """Return gold that was drawn at random, which `purpose` needs.
+def random_sample(
+    sampling: Any, gold: GoldSample, verdicts: Verdicts, purpose: str, clusters: bool = False
+) -> RandomSample:
+    """Return gold that was drawn at random, which `purpose` needs; with `clusters` also gold of drawn clusters.
 
     Raises:
         ParameterError: If the sampling is not stated, or not random.
@@ -199,7 +201,7 @@ def random_sample(sampling: Any, gold: GoldSample, verdicts: Verdicts, purpose: 
     if sampling is None:
         raise ParameterError(f"it is not stated how the gold was drawn, and {purpose} needs {AT_RANDOM}")
     design, used_gold, notes = resolve_design(sampling, gold, verdicts)
-    if design not in ("random", "random, drawn"):
+    if design not in ("random", "random, drawn") and not (clusters and design == "clusters"):
         raise ParameterError(f"{purpose} needs gold that was drawn at random, not {design}; draw it with --draw")
     checks = check_random(used_gold, verdicts, random_only=True) if design == "random" else {}
     return RandomSample(design, used_gold, notes, checks)
@@ -222,8 +224,8 @@ def resolve_design(
         raise DataError("sampling by weights needs a column probability in the gold: the sampling probabilities")
     if stated == "unknown" and not force:
         raise ParameterError(
-            "it is not stated how the gold was drawn; give --sampling random, within-verdict, weights or by-truth, "
-            "draw gold with --draw, or use --sampling unknown --force for the point estimate alone"
+            "it is not stated how the gold was drawn; give --sampling random, clusters, within-verdict, weights or "
+            "by-truth, draw gold with --draw, or use --sampling unknown --force for the point estimate alone"
         )
     return stated, gold, []
 

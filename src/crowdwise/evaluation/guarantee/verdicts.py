@@ -24,7 +24,8 @@ class Verdicts:
 
     `used_to_fit` marks the tasks whose gold was used to make these verdicts; `name` is that of the judge or the method.
     `acceptance_order` is the score by which tasks are accepted, if it is not the confidence. `changed` marks labels
-    that changed in the fit with gold, if these are the verdicts of the fit without it.
+    that changed in the fit with gold, if these are the verdicts of the fit without it. `cluster` is the cluster of each
+    task, if tasks come in clusters.
     """
 
     tasks: pl.Series
@@ -38,6 +39,7 @@ class Verdicts:
     used_to_fit: Mask | None = None
     acceptance_order: F8 | None = None
     changed: Mask | None = None
+    cluster: I8 | None = None
     about: SideTable = None
     judges: list[dict[str, Any]] = field(default_factory=list)
 

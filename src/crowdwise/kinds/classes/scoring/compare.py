@@ -17,6 +17,7 @@ from ....core.errors import DataError, ParameterError
 from ....core.truth import truth_table
 from ....core.vocabulary import lookup
 from ....evaluation.evaluate import ALL_GOLD
+from ....evaluation.guarantee.clusters import task_clusters
 from ....evaluation.scores import Table
 from ....io.csv.folder import write_tables
 from ..annotations import Annotations
@@ -156,6 +157,7 @@ def compare_classes(
     resamples: int = 1000,
     jobs: int = 1,
     watch: ProgressCallback | None = None,
+    cluster: Any = None,
 ) -> Comparison:
     """Run many methods on the same annotations and compare them.
 
@@ -170,6 +172,8 @@ def compare_classes(
         jobs: Number of processes. With more than one, a script must call this under `if __name__ == "__main__":`. The
             results do not depend on it.
         watch: Progress callback, called as `watch(done, of, method)`.
+        cluster: Column about the tasks, or table or mapping task, cluster, of tasks that belong together; the intervals
+            of the scores then draw clusters.
 
     >>> import crowdwise as cw
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -185,9 +189,21 @@ def compare_classes(
     truth_labels = None if truth is None else truth_table(truth)
     if truth_labels is not None:
         _check_truth(annotations, truth_labels, gold_labels)
+    if cluster is not None:
+        if truth_labels is None:
+            raise ParameterError("clusters are for the intervals of scores, which need the truth of some tasks")
+        codes = task_clusters(cluster, annotations.tasks, annotations.about_tasks)
+        cluster = pl.DataFrame({"task": annotations.tasks, "cluster": codes})
     n_folds = 0 if is_wide(annotations) else folds
     inputs = ComparisonInputs(
-        annotations, gold, truth_labels, seed, n_folds, resamples if truth_labels is not None else 0, methods is None
+        annotations,
+        gold,
+        truth_labels,
+        seed,
+        n_folds,
+        resamples if truth_labels is not None else 0,
+        methods is None,
+        cluster,
     )
     runs = list(run_all(inputs, names, jobs, watch))
     completed = [run for run in runs if run.labels is not None]

@@ -16,6 +16,7 @@ from ....core.truth import truth_table
 from ....core.vocabulary import lookup, spelt_like, union
 from ....evaluation.calibration import BINS, bin_of, expected_calibration_error
 from ....evaluation.evaluate import ALL_GOLD, among
+from ....evaluation.guarantee.clusters import task_clusters
 from ....evaluation.intervals import ScoreTerms, intervals
 from ....evaluation.scores import Scores, Table
 from ....stats.ties import tie_shares
@@ -89,6 +90,7 @@ def evaluate_classes(
     resamples: int = 0,
     seed: int = 0,
     order: Sequence[Any] | None = None,
+    cluster: Any = None,
 ) -> Evaluation:
     """Score class labels against truth; see `evaluate`."""
     table = truth_table(truth)
@@ -114,8 +116,11 @@ def evaluate_classes(
         p[:, lookup(names, classes)[0]] = posterior[rows]
         terms |= probability_terms(p, true)
     levels = class_levels(result, order, names)
+    codes = None if cluster is None else task_clusters(cluster, tasks.gather(rows))
+    # The resamples of kappa are of tasks, so it has no interval for clusters.
+    times = 0 if codes is not None else resamples
     kappa, kappa_interval = (
-        (None, None) if levels is None else ordinal_scores(terms, p, predicted, true, levels, resamples, seed)
+        (None, None) if levels is None else ordinal_scores(terms, p, predicted, true, levels, times, seed)
     )
     scores = {name: float(term.mean()) for name, term in terms.items()}
     if p is not None:
@@ -127,16 +132,17 @@ def evaluate_classes(
         confusion=confusion.tolist(),
         truths_without_labels=int((~has_task).sum()),
         n_gold_left_out=int(was_gold.sum()),
-        intervals=(_intervals(terms, predicted, true, k, resamples, seed) if resamples else {})
+        intervals=(_intervals(terms, predicted, true, k, resamples, seed, codes) if resamples else {})
         | ({} if kappa_interval is None else {"kappa": kappa_interval}),
     )
 
 
 def _intervals(
-    terms: dict[str, F8], predicted: I4, true: I4, k: int, resamples: int, seed: int
+    terms: dict[str, F8], predicted: I4, true: I4, k: int, resamples: int, seed: int, cluster: I8 | None
 ) -> dict[str, tuple[float, float]]:
     bins = bin_of(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
-    return intervals(ScoreTerms(terms, predicted.astype(np.int64), true.astype(np.int64), k, bins), resamples, seed)
+    codes = predicted.astype(np.int64), true.astype(np.int64)
+    return intervals(ScoreTerms(terms, *codes, k, bins, cluster), resamples, seed)
 
 
 def _parts(result: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, pl.Series, F8 | None]:

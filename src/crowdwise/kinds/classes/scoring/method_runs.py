@@ -32,7 +32,8 @@ _POLL_SECONDS = 0.5
 class ComparisonInputs:
     """Inputs common to all methods: annotations, gold, truth, seed, held-out folds, and resamples for intervals.
 
-    `all_methods`: the caller named no methods, so those that would be too expensive are skipped.
+    `cluster`: table of the tasks that belong together, for the intervals of the scores. `all_methods`: the caller named
+    no methods, so those that would be too expensive are skipped.
     """
 
     annotations: Annotations
@@ -42,6 +43,7 @@ class ComparisonInputs:
     folds: int = 5
     resamples: int = 1000
     all_methods: bool = False
+    cluster: Any = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ def run_one(inputs: ComparisonInputs, name: str) -> MethodRun:
     scores = None
     if inputs.truth is not None:
         try:
-            scores = evaluate(result, inputs.truth, resamples=inputs.resamples, seed=inputs.seed)
+            scores = evaluate(
+                result, inputs.truth, resamples=inputs.resamples, seed=inputs.seed, cluster=inputs.cluster
+            )
         except Exception as bug:
             return MethodRun(name, reason=f"its result cannot be scored: {_fault(bug)}")
     return MethodRun(
