@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .core.errors import DataError as DataError
     from .core.errors import ParameterError as ParameterError
     from .core.ledger import Ledger as Ledger
+    from .core.method import Method as Method
     from .core.method_registry import default_method as default_method
     from .core.method_registry import method as method
     from .core.method_registry import methods as methods

@@ -4,7 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 from .core import method_registry as _home
 from .core.card import Card
-from .core.method_registry import DEFAULT, card, default_for, default_method, get, learner, method, names, register
+from .core.method_registry import (
+    DEFAULT,
+    card,
+    default_for,
+    default_method,
+    get,
+    learner,
+    load,
+    method,
+    names,
+    register,
+)
 
 if TYPE_CHECKING:
     CARDS: dict[str, Card]
@@ -13,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARDS", "DEFAULT", "LEARNERS", "METHODS", "Card", "card", "default_for", "default_method", "get", "learner",
-    "method", "names", "register",
+    "load", "method", "names", "register",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..core.options import ReadOptions
 from .guarantee.fairness import read_groups
 from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes, option
+from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes, load_methods, option
 from .progress import count_progress
 from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, read_known_labels, reads_votes
@@ -27,7 +27,14 @@ _FEW = 8
 def compare(
     votes: Votes,
     method: Annotated[
-        list[str] | None, option("Method", "-m, --method", "Method to run; repeat for more (all by default).")
+        list[str] | None,
+        option(
+            "Method",
+            "-m, --method",
+            "Method to run, or module:Class for one of your own; repeat for more (all by default).",
+            callback=load_methods,
+            metavar="NAME",
+        ),
     ] = None,
     truth: Truth = None,
     truth_columns: TruthColumns = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json
+from .options import Json, load_method
 from .terminal import console, print_json, print_table
 from .training.trainers import TRAINERS
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Method to describe in full.", metavar="[NAME]")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Method to describe in full.", metavar="[NAME]", callback=load_method)
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the methods, or describe one: what it needs, what it can do, and its parameters."""

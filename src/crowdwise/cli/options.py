@@ -130,13 +130,27 @@ def parse_level(level: MeasurementLevel | None, order: Sequence[Any] | None) -> 
     return options if list(order) == ["numbers"] else {**options, "order": list(order)}
 
 
+def load_method(name: str | None) -> str | None:
+    """Register a method given as module:Class, and return its name; other names are returned as they are."""
+    from ..core import method_registry as registry
+
+    return registry.load(name) if name is not None and ":" in name else name
+
+
+def load_methods(names: list[str] | None) -> list[str] | None:
+    """Register the methods given as module:Class, and return the names of all."""
+    return [load_method(name) or name for name in names] if names else None
+
+
 Method = Annotated[
     str | None,
     option(
         "Method",
         "-m, --method",
-        "Method to fit (see crowdwise methods); by default adaptive for classes and combined for numbers.",
+        "Method to fit (see crowdwise methods), or module:Class for one of your own; by default adaptive for classes "
+        "and combined for numbers.",
         metavar="NAME",
+        callback=load_method,
     ),
 ]
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# What a card may state as `needs` and `can`; the meaning of the words is in the docstring of Card.
+NEEDS = ("gold", "binary", "overlap", "predictions", "order", "links", "confusion")
+CAPABILITIES = ("confusion", "monotone", "single", "infer", "prior", "shard", "interval", "workers", "forecast")
+
 
 @dataclass(frozen=True)
 class Card:

@@ -51,6 +51,9 @@ class Method(ABC):
 
     name: ClassVar[str]
     takes: ClassVar[str] = "classes"
+    # Words of the card (core/card.py) of a class that is registered without one.
+    needs: ClassVar[str] = ""
+    can: ClassVar[str] = ""
     # Whether gold calibrates the confidence by default.
     calibrates: ClassVar[bool] = False
     # Whether `fit` accepts worker estimates of earlier projects.

@@ -6,14 +6,20 @@ cover it; a test is skipped only where the card lacks the capability. Reading th
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from . import registry as kinds
 from .card import Card
-from .errors import ParameterError
+from .errors import CrowdwiseWarning, ParameterError
+
+Registered = TypeVar("Registered", bound="Card | type")
+# Classes that were registered themselves, by name; those of cards are imported on first use.
+_CLASSES: dict[str, type[Any]] = {}
 
 DEFAULT = "adaptive"
 # Kinds with a table of methods. Ordered classes are read as classes, but their methods have a folder of their own.
@@ -63,10 +69,19 @@ def learner(name: str) -> Card:
 def names(takes: str | None = "classes") -> list[str]:
     """Return the names of the methods for a kind of answers (None: all kinds), including plug-ins.
 
-    The card of a plug-in states its kind; when listing methods for classes, plug-ins are included without loading it.
+    A plug-in that cannot be loaded is left out with a warning.
     """
-    built_in = [name for name, card in cards().items() if takes in (None, card.takes)]
-    return built_in + [ep.name for ep in _plugins() if takes in (None, "classes") or card(ep.name).takes == takes]
+    result = [name for name, card in cards().items() if takes in (None, card.takes)]
+    for plugin in _plugins():
+        if plugin.name in cards():
+            continue
+        try:
+            card = _plugin_card(plugin)
+        except ParameterError as error:
+            warnings.warn(str(error), CrowdwiseWarning, stacklevel=2)
+            continue
+        result += [plugin.name] if takes in (None, card.takes) else []
+    return result
 
 
 def methods(kind: str | None = None) -> list[str]:
@@ -107,10 +122,48 @@ def default_method(votes: Any, gold: Any = None) -> str:
     return chosen
 
 
-def register(card: Card) -> Card:
-    """Register a method from Python; packages use an entry point of the group crowdwise.methods."""
-    cards()[card.name] = card
-    return card
+def register(method: Registered) -> Registered:
+    """Register a method from Python; packages use an entry point of the group crowdwise.methods.
+
+    Args:
+        method: A class derived from the base class of its kind (`cw.classes.Aggregator`, `cw.numbers.NumberAggregator`,
+            ...), or a `Card` that names one. Also works as a decorator of the class.
+
+    Returns:
+        The argument.
+
+    Raises:
+        ParameterError: It is neither, it is incomplete, or a method of crowdwise has its name.
+    """
+    from .method_classes import card_of, check_card
+
+    new: Card = method if isinstance(method, Card) else card_of(method)
+    check_card(new)
+    present = cards().get(new.name)
+    if present is not None and present.where.startswith("crowdwise.") and present.where != new.where:
+        raise ParameterError(f"crowdwise has a method {new.name!r} already ({present.summary}); choose another name")
+    if isinstance(method, Card):
+        _CLASSES.pop(new.name, None)
+    else:
+        _CLASSES[new.name] = method
+    cards()[new.name] = new
+    return method
+
+
+def load(spec: str) -> str:
+    """Register the class that "module:Class" names, and return the name of the method.
+
+    Args:
+        spec: Module and class, such as "my_methods:TrimmedVote". Modules in the current folder are found too.
+    """
+    from .method_classes import import_class
+
+    cls = import_class(spec)
+    name: str = cls.name
+    if name not in cards() and any(plugin.name == name for plugin in _plugins()) and get(name) is cls:
+        return name
+    register(cls)
+    return name
 
 
 def card(name: str) -> Card:
@@ -119,17 +172,40 @@ def card(name: str) -> Card:
         return cards()[name]
     for plugin in _plugins():
         if plugin.name == name:
-            loaded = plugin.load().card
-            if isinstance(loaded, Card):
-                return loaded
+            return _plugin_card(plugin)
     raise ParameterError(f"there is no method {name!r}; `crowdwise methods` lists them" + _nearest(name))
+
+
+def is_registered(name: str) -> bool:
+    """Whether there is a method of this name."""
+    return name in cards() or any(plugin.name == name for plugin in _plugins())
+
+
+def card_for(method: Any) -> Card:
+    """Return the card of a method object, whose class need not be registered."""
+    from .method_classes import card_of
+
+    return card(method.name) if is_registered(method.name) else card_of(type(method))
 
 
 def get(name: str) -> type[Any]:
     """Return the class of a method."""
-    module, _, cls = card(name).where.partition(":")
-    class_: type[Any] = getattr(import_module(module), cls)
+    where = card(name).where
+    if name in _CLASSES:
+        return _CLASSES[name]
+    module, _, attribute = where.partition(":")
+    try:
+        class_: type[Any] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        if module.startswith("crowdwise."):
+            raise
+        raise ParameterError(f"the method {name} is registered as {where}, which cannot be imported: {error}") from None
     return class_
+
+
+def local_classes(names: Iterable[str]) -> dict[str, type[Any]]:
+    """Return the classes among these methods that another process has to be given, by name."""
+    return {name: _CLASSES[name] for name in names if name in _CLASSES}
 
 
 def method(name: str, **params: Any) -> Any:
@@ -157,6 +233,31 @@ def _plugins() -> list[Any]:
     from importlib.metadata import entry_points
 
     return list(entry_points(group="crowdwise.methods"))
+
+
+def _plugin_card(plugin: Any) -> Card:
+    """Return the card of an entry point, which names a class, a card, or something with an attribute `card`."""
+    from .method_classes import card_of
+
+    package = plugin.dist.name if plugin.dist is not None else plugin.value
+    try:
+        loaded = plugin.load()
+    except Exception as error:  # the code of another package
+        message = " ".join(str(error).split())[:200]
+        raise ParameterError(
+            f"the method {plugin.name} of the package {package} cannot be loaded: {type(error).__name__}: {message}"
+        ) from error
+    stated = loaded if isinstance(loaded, Card) else getattr(loaded, "card", None)
+    try:
+        card = stated if isinstance(stated, Card) else card_of(loaded)
+    except ParameterError as error:
+        raise ParameterError(f"the entry point {plugin.name} = {plugin.value} of {package}: {error}") from None
+    if card.name != plugin.name:
+        raise ParameterError(
+            f"the entry point {plugin.name} = {plugin.value} of {package} names the method {card.name}; give both the "
+            "same name"
+        )
+    return card
 
 
 def _nearest(name: str, candidates: dict[str, Card] | None = None) -> str:

@@ -158,6 +158,11 @@ def _reason(result: Result, sampling: Sampling | None, calibrate: bool | None) -
         )
     if calibrate is False or not result.kind.hooks.supports(KindHooks.calibrate):
         return ""
+    if not registry.is_registered(result.method):
+        return (
+            f"{result.method} is not registered, so it cannot be fitted without gold to measure it; register its class "
+            "with cw.registry.register (on the command line -m module:Class)"
+        )
     return f"{result.method} is fitted to the gold tasks, so they cannot measure it; check other tasks"
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import box_votes as box_votes
     from .estimate import BoxEstimate as BoxEstimate
     from .estimate import BoxWorkers as BoxWorkers
+    from .fitting import BoxAggregator as BoxAggregator
     from .methods import BoxClusters as BoxClusters
     from .methods import BoxHungarian as BoxHungarian
     from .methods import BoxMean as BoxMean

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .estimate import ClassPosterior as ClassPosterior
     from .estimate import ClassWorkers as ClassWorkers
     from .learn.classifier import CrowdClassifier as CrowdClassifier
+    from .methods.base import Aggregator as Aggregator
+    from .methods.base import SolveOptions as SolveOptions
     from .methods.bayes import IBCC as IBCC
     from .methods.bayes import BayesGC as BayesGC
     from .methods.bayes import BeliefPropagation as BeliefPropagation
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from .methods.moments import SpectralDS as SpectralDS
     from .methods.moments import SymNMF as SymNMF
     from .methods.moments import Tensor as Tensor
+    from .methods.partitioned import Solution as Solution
     from .methods.predictions import SurprisinglyPopular as SurprisinglyPopular
     from .methods.predictions import TruthSerum as TruthSerum
     from .methods.spectral import KOS as KOS

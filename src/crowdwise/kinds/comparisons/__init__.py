@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import comparison_votes as comparison_votes
     from .estimate import ComparisonEstimate as ComparisonEstimate
     from .estimate import ComparisonWorkers as ComparisonWorkers
+    from .fitting import ComparisonAggregator as ComparisonAggregator
     from .learn import CrowdRanker as CrowdRanker
     from .methods import BradleyTerry as BradleyTerry
     from .methods import CrowdBT as CrowdBT

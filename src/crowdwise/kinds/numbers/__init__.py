@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from .answers import number_votes as number_votes
     from .estimate import NumberEstimate as NumberEstimate
     from .estimate import NumberWorkers as NumberWorkers
+    from .fitting import NumberAggregator as NumberAggregator
     from .learn.regressor import CrowdRegressor as CrowdRegressor
+    from .maths.rows import NumberFit as NumberFit
+    from .maths.rows import NumberRows as NumberRows
     from .methods import CATD as CATD
     from .methods import CRH as CRH
     from .methods import BayesianIterative as BayesianIterative

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import attach
 
 if TYPE_CHECKING:
+    from .fitting import OrderedAggregator as OrderedAggregator
     from .methods import OrdinalCommittee as OrdinalCommittee
     from .methods import OrdinalPrior as OrdinalPrior
     from .methods import OrdinalSplit as OrdinalSplit

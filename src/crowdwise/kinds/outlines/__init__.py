@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import outline_votes as outline_votes
     from .estimate import OutlineEstimate as OutlineEstimate
     from .estimate import OutlineWorkers as OutlineWorkers
+    from .fitting import OutlineAggregator as OutlineAggregator
     from .methods import OutlineVote as OutlineVote
     from .methods import PixelRasa as PixelRasa
     from .methods import PixelVote as PixelVote

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import probability_votes as probability_votes
     from .estimate import ProbabilityEstimate as ProbabilityEstimate
     from .estimate import ProbabilityWorkers as ProbabilityWorkers
+    from .fitting import ProbabilityAggregator as ProbabilityAggregator
     from .methods import Extremized as Extremized
     from .methods import Followed as Followed
     from .methods import MeanProbability as MeanProbability

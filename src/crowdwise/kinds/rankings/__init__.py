@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import ranking_votes as ranking_votes
     from .estimate import RankingEstimate as RankingEstimate
     from .estimate import RankingWorkers as RankingWorkers
+    from .fitting import RankingAggregator as RankingAggregator
     from .methods import Borda as Borda
     from .methods import Copeland as Copeland
     from .methods import Kemeny as Kemeny

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import set_votes as set_votes
     from .estimate import SetPosterior as SetPosterior
     from .estimate import SetWorkers as SetWorkers
+    from .fitting import SetAggregator as SetAggregator
     from .methods import BinaryRelevance as BinaryRelevance
     from .methods import JointSets as JointSets
     from .methods import SetCoin as SetCoin

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .answers import similarity_votes as similarity_votes
     from .estimate import SimilarityEstimate as SimilarityEstimate
     from .estimate import SimilarityWorkers as SimilarityWorkers
+    from .fitting import SimilarityAggregator as SimilarityAggregator
     from .learn import CrowdClusterer as CrowdClusterer
     from .methods import Clusters as Clusters
     from .methods import CrowdClusters as CrowdClusters

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import span_votes as span_votes
     from .estimate import SpanEstimate as SpanEstimate
     from .estimate import SpanWorkers as SpanWorkers
+    from .fitting import SpanAggregator as SpanAggregator
     from .learn import CrowdTagger as CrowdTagger
     from .methods import BSC as BSC
     from .methods import HMMCrowd as HMMCrowd

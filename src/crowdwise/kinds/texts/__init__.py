@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import text_votes as text_votes
     from .estimate import TextEstimate as TextEstimate
     from .estimate import TextWorkers as TextWorkers
+    from .fitting import TextAggregator as TextAggregator
     from .methods import Medoid as Medoid
     from .methods import Rover as Rover
     from .methods import TextCombined as TextCombined

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .answers import triplet_votes as triplet_votes
     from .estimate import TripletEstimate as TripletEstimate
     from .estimate import TripletWorkers as TripletWorkers
+    from .fitting import TripletAggregator as TripletAggregator
     from .methods import CrowdEmbedding as CrowdEmbedding
     from .methods import TripletEmbedding as TripletEmbedding
 

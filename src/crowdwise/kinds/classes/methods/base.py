@@ -80,7 +80,8 @@ class Aggregator(Method):
         check_size(self.name, votes)
         gold_codes = as_gold(gold, votes)
         has_gold = gold_codes is not None
-        check_requirements(self.name, votes, votes.links is not None, has_gold, options.prior is not None)
+        has_prior, has_links = options.prior is not None, votes.links is not None
+        check_requirements(registry.card_for(self), votes, has_links, has_gold, has_prior)
         solve_options = SolveOptions(options.n_shards, options.callback, as_prior(options.prior, votes))
         return self.output(votes, gold_codes, self.fit_solution(votes, gold_codes, solve_options), solve_options)
 
@@ -106,7 +107,7 @@ class Aggregator(Method):
     def with_calibration(self, result: Result, votes: Annotations, gold: Any, output: FitOutput) -> Result:  # noqa: ARG002
         """Return the result with its confidence calibrated on gold, unless the method is fitted to gold alone."""
         assert isinstance(output, ClassFit)
-        if output.gold_codes is None or "gold" in registry.card(self.name).needs:
+        if output.gold_codes is None or "gold" in registry.card_for(self).needs:
             return result
         result = calibrated(self, result, votes, output.gold_codes, output.options)
         # The share of right labels measured on gold narrows the intervals of the skills too.

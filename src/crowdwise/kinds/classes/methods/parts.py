@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from ....core import method_registry as registry
 from ....core.arrays import F8, I8, Mask
 from ....core.callback import Callback
 from ....core.errors import DataError, ParameterError
@@ -336,7 +337,7 @@ def fit_parts(
     if not len(surveyed):
         raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
     check_tables(method.name, surveyed)
-    check_requirements(method.name, surveyed.traits(example), False, surveyed.has_gold, prior is not None)
+    check_requirements(registry.card_for(method), surveyed.traits(example), False, surveyed.has_gold, prior is not None)
     history = as_prior(prior, example)
     non_empty = surveyed.non_empty(history, all_workers=method.worker_extra is None)
     labelled = non_empty.filter_source(source, surveyed)

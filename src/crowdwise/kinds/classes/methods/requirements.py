@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ....core import method_registry as registry
+from ....core.card import Card
 from ....core.errors import CostWarning, DataError, IdentifiabilityWarning, ParameterError
 from ..answers import Classes
 from .partitioned import VotesSize
@@ -127,10 +128,10 @@ class VoteTraits(Protocol):
 
 
 def check_requirements(
-    name: str, votes: VoteTraits, has_links: bool, has_gold: bool, has_prior: bool, stacklevel: int = 3
+    card: Card, votes: VoteTraits, has_links: bool, has_gold: bool, has_prior: bool, stacklevel: int = 3
 ) -> None:
     """Raise where a method cannot work on these votes; warn where it can but has nothing to learn from."""
-    card = registry.card(name)
+    name = card.name
     if "gold" in card.needs and not has_gold:
         raise DataError(f"{name} needs gold labels; pass gold= (on the command line --gold FILE)")
     if "binary" in card.needs and votes.n_classes != 2:

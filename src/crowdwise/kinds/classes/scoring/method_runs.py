@@ -15,6 +15,7 @@ from typing import Any
 from ....core import method_registry as registry
 from ....core.arrays import I4
 from ....core.errors import CrowdwiseError, CrowdwiseWarning
+from ....core.method_classes import is_importable
 from ....core.result import Result
 from ....evaluation.evaluate import evaluate
 from ..annotations import Annotations
@@ -132,14 +133,15 @@ def run_all(
     """Yield the runs in the order of the names as they finish; apart from times, independent of the number of jobs."""
     _warm_up()
     report = watch or (lambda *_: None)
-    if jobs <= 1 or len(names) <= 1:
+    classes = registry.local_classes(names)
+    if jobs <= 1 or len(names) <= 1 or not all(map(is_importable, classes.values())):
         for done, name in enumerate(names):
             report(done, len(names), name)
             yield run_one(inputs, name)
         return
     # Spawn, because a fork would copy locks held by threads that do not exist in the child.
     with ProcessPoolExecutor(
-        min(jobs, len(names)), mp_context=get_context("spawn"), initializer=_initialise, initargs=(inputs,)
+        min(jobs, len(names)), mp_context=get_context("spawn"), initializer=_initialise, initargs=(inputs, classes)
     ) as pool:
         futures = {name: pool.submit(_run_in_process, name) for name in names}
         for name, future in futures.items():
@@ -157,8 +159,10 @@ def run_all(
 _inputs: list[ComparisonInputs] = []
 
 
-def _initialise(inputs: ComparisonInputs) -> None:
+def _initialise(inputs: ComparisonInputs, classes: dict[str, type[Any]]) -> None:
     os.environ["CROWDWISE_THREADS"] = "1"  # the processes already use all cores
+    for cls in classes.values():
+        registry.register(cls)
     _inputs[:] = [inputs]
     _warm_up()
 
