@@ -8,7 +8,18 @@ from .packages import ROOT, SRC
 
 TESTS = ROOT / "tests"
 # Folders that are about all packages, helpers of tests and benchmarks, and sample files.
-ACROSS = {"architecture", "crowds", "docs", "golden", "laws", "open_sets", "planted", "runs_0_1_0", "written"}
+ACROSS = {
+    "architecture",
+    "crowds",
+    "docs",
+    "golden",
+    "journeys",
+    "laws",
+    "open_sets",
+    "planted",
+    "runs_0_1_0",
+    "written",
+}
 
 
 def test_every_folder_of_tests_is_a_package():
