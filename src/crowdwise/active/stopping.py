@@ -11,7 +11,8 @@ from ..core.params import AtLeast, Count, Positive, PositiveShare, Share, check
 
 # Reasons for which a task gets no more answers; "" while it is open.
 OPEN, SURE, CAP, WORTH, NOBODY, GOLD = "", "sure", "cap", "not worth it", "nobody left to ask", "gold"
-REASONS = (OPEN, SURE, CAP, WORTH, NOBODY, GOLD)
+EXCLUDED = "excluded"
+REASONS = (OPEN, SURE, CAP, WORTH, NOBODY, GOLD, EXCLUDED)
 REASON_TEXTS = {
     OPEN: "open",
     SURE: "sure enough",
@@ -19,6 +20,7 @@ REASON_TEXTS = {
     WORTH: "another answer is not worth its cost",
     NOBODY: "all available workers have answered",
     GOLD: "its answer was known",
+    EXCLUDED: "excluded by the lead",
 }
 # Half the width of a 90 % interval in standard deviations.
 WIDE = 1.645

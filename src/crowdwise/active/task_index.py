@@ -20,7 +20,21 @@ from . import kernels as compiled
 from .answer_lists import AnswerLists
 from .online import OnlineModel
 from .rules import COMPILED, Policy
-from .stopping import CAP, GOLD, NOBODY, OPEN, REASONS, SURE, WORTH, Doubt, Flips, Progress, StatedAccuracy, Stopping
+from .stopping import (
+    CAP,
+    EXCLUDED,
+    GOLD,
+    NOBODY,
+    OPEN,
+    REASONS,
+    SURE,
+    WORTH,
+    Doubt,
+    Flips,
+    Progress,
+    StatedAccuracy,
+    Stopping,
+)
 
 # Level 0 is closed, 1 to N_LEVELS - 1 are priorities from 0 to 1.
 N_BUCKETS = 256
@@ -141,6 +155,8 @@ class TaskIndex:
         self.posterior = np.empty((0, model.n_classes))
         self.busy, self.reason = np.empty(0, np.int64), np.empty(0, np.int8)
         self.exhausted: set[int] = set()  # tasks without available workers
+        self.excluded: set[int] = set()
+        self.least: dict[int, int] = {}  # number of answers below which a task stays open, whatever its confidence
         self.renew()
 
     def renew(self) -> list[tuple[int, str]]:
@@ -166,7 +182,7 @@ class TaskIndex:
         """Update one task; return its reason to stop, and whether its label changed."""
         if task >= len(self.busy):
             self._grow(task + 1)
-        if self.rule < 0 or self.stop.value is not None or self._counts:
+        if self.rule < 0 or self.stop.value is not None or self._counts or self._special(task):
             return self._follow(task)
         bounds = (self.stop.target, self.stop.fewest, self._cap)
         options, answer_lists = (self.rule, bounds, _WHY, task in self.exhausted, N_BUCKETS), self.model.answer_lists
@@ -180,7 +196,7 @@ class TaskIndex:
         return REASONS[self.reason[task]], result[2]
 
     def _follow(self, task: int) -> tuple[str, bool]:
-        """The same without kernels, if a custom rule or the worth of an answer decides."""
+        """The same without kernels: by a custom rule, by the worth of an answer, or for a task with its own rule."""
         row = self._row(task)
         before, label = float(self.posterior[task].max()), self.label(task)
         self.posterior[task] = row
@@ -260,10 +276,25 @@ class TaskIndex:
 
     def relevel(self, task: int) -> None:
         """Update the bucket of a task that was assigned or released."""
-        if self.rule < 0 or task >= self.priority_buckets.n:
+        if self.rule < 0 or task >= self.priority_buckets.n or self._special(task):
             self.priority_buckets.set(task, int(self._buckets(np.array([task]))[0]))
         else:
             board_kernels.relevel(task, self.rule, self._cap, N_BUCKETS, *self._tables)
+
+    def exclude(self, task: int, excluded: bool) -> None:
+        """Close a task whatever its answers, or end its exclusion."""
+        (self.excluded.add if excluded else self.excluded.discard)(task)
+        self.look(task)
+
+    def ask_for(self, task: int, more: int) -> None:
+        """Keep a task open, past its cap too, until it has this many more answers."""
+        self.least[task] = self.model.answer_lists.n_of(task) + more
+        self.exhausted.discard(task)
+        self.look(task)
+
+    def _special(self, task: int) -> bool:
+        """Whether the task has a rule of its own, which the kernels do not know."""
+        return task in self.excluded or task in self.least
 
     @property
     def _cap(self) -> int:
@@ -305,8 +336,19 @@ class TaskIndex:
     def _buckets(self, tasks: I8) -> I8:
         closed = self.reason[tasks] != 0
         if self.stop.cap is not None:  # pending answers count, so that the cap holds
-            closed |= self.model.answer_lists.n[tasks] + self.busy[tasks] >= self.stop.cap
+            closed |= self.model.answer_lists.n[tasks] + self.busy[tasks] >= self._caps(tasks)
         return np.where(closed, CLOSED, bucket_of(self.priority(tasks)))
+
+    def _caps(self, tasks: I8) -> I8:
+        """The largest number of answers of each task."""
+        caps = np.full(len(tasks), self.stop.cap)
+        if self.least and len(tasks):  # all tasks, or one
+            asked = np.fromiter(self.least, np.int64, len(self.least))
+            least = np.fromiter(self.least.values(), np.int64, len(self.least))
+            here = (asked >= tasks[0]) & (asked <= tasks[-1])
+            at = asked[here] - tasks[0]
+            caps[at] = np.maximum(caps[at], least[here])
+        return caps
 
     def _reasons(self, sure: F8, n: I8, first: int = 0) -> npt.NDArray[np.int8]:
         """Return the reasons of tasks first, first + 1, ... as indices into REASONS."""
@@ -320,7 +362,11 @@ class TaskIndex:
         if stop.cap is not None:
             out[n >= stop.cap] = REASONS.index(CAP)
         out[(sure >= stop.target) & (n >= stop.fewest)] = REASONS.index(SURE)
+        for task, least in self.least.items():
+            if first <= task < first + len(n) and n[task - first] < least:
+                out[task - first] = REASONS.index(OPEN)
         out[self.model.answer_lists.gold[first : first + len(n)] >= 0] = REASONS.index(GOLD)
+        out[[task - first for task in self.excluded if first <= task < first + len(n)]] = REASONS.index(EXCLUDED)
         return out
 
     def _worth(self, first: int, n: int) -> F8:

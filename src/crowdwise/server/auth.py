@@ -17,21 +17,23 @@ from .batch import WriteBatch
 from .problems import Problem
 from .store import tables as t
 
-SCOPES = ("annotate", "read", "check", "admin")
+SCOPES = ("annotate", "read", "check", "review", "admin")
 # The scopes that each scope includes.
-MAY = {"annotate": {"annotate"}, "read": {"read"}, "check": {"check"}, "admin": set(SCOPES)}
+MAY = {"annotate": {"annotate"}, "read": {"read"}, "check": {"check"}, "review": {"review"}, "admin": set(SCOPES)}
 PREFIX, INVITE = "cw_", "cwi_"
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The authenticated caller: the id and scope of the token, and the worker that it belongs to, if any."""
+    """The authenticated caller: the id and scope of the token, the worker that it belongs to, if any, and the name of a
+    reviewer."""
 
     token: str
     scope: str
     worker: int | None
     cookie: bool = False
     csrf: str = ""
+    name: str = ""
 
     def may(self, scope: str) -> bool:
         """Whether the token includes this scope."""
@@ -82,7 +84,8 @@ class Authenticator:
             row = connection.execute(sa.select(t.token).where(*of)).first()
         if row is None or not hmac.compare_digest(row.hash, hashed):
             return None
-        who = Principal(row.id, row.scope, row.worker)
+        name = row.note if row.scope == "review" else ""
+        who = Principal(row.id, row.scope, row.worker, name=name)
         with self._lock:
             if generation == self._generation:
                 if len(self._cache) > 100_000:
@@ -99,6 +102,8 @@ def issue(
         raise Problem(422, f"scope must be one of {', '.join(SCOPES)}, got {scope[:40]!r}")
     if scope == "annotate" and worker is None:
         raise Problem(422, "a token that may annotate belongs to a worker; name one")
+    if scope == "review" and not note:
+        raise Problem(422, "a token that may review belongs to a reviewer; name one")
     secret, number = fresh(), secrets.token_hex(8)
     row = {"id": number, "project": batch.project, "hash": digest(secret), "worker": worker, "scope": scope,
            "note": note, "created_at": batch.now}  # fmt: skip

@@ -22,13 +22,17 @@ WHOLE_KINDS = ("sets", "comparisons")
 NEED_CLASSES = ("classes", "ordered", "sets", "spans")
 MOST_CLASSES = 200
 # What may be changed while the project runs.
-CHANGEABLE = ("target", "cap", "budget", "accuracy", "paused", "gold_rate", "floor", "guidelines")
+CHANGEABLE = ("target", "cap", "budget", "accuracy", "paused", "gold_rate", "floor", "guidelines", "reviewers",
+              "review_below", "review_disagreement", "review_flagged")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Config:
     """Settings of a project. `lease` is in seconds; with `refit_minutes` 0, refits depend on the growth of the answers
-    only; the others are those of `active.Settings` and `active.Stopping`."""
+    only. A closed task goes to review if its confidence is below `review_below`, if at least the share
+    `review_disagreement` of its answers differ from the commonest one, or with `review_flagged` if a flagged worker
+    answered it; `reviewers` is the number of agreeing decisions that make gold. The others are those of
+    `active.Settings` and `active.Stopping`."""
 
     question: str
     kind: str = "classes"
@@ -52,6 +56,10 @@ class Config:
     refit_minutes: float = 10.0
     seed: int = 0
     paused: bool = False
+    reviewers: int = 1
+    review_below: float = 0.9
+    review_disagreement: float = 0.4
+    review_flagged: bool = False
 
     def __post_init__(self) -> None:
         text_of(self.question, "the question", LINE)
@@ -67,6 +75,11 @@ class Config:
             raise ParameterError(f"low must be below high, got {self.low:g} and {self.high:g}")
         if self.kind not in SURE_KINDS and self.cap is None:
             raise ParameterError(f"a project of kind {self.kind} stops by its cap; give one")
+        if self.reviewers not in (1, 2):
+            raise ParameterError(f"reviewers must be 1 or 2, got {self.reviewers!r}")
+        for name in ("review_below", "review_disagreement"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(f"{name} must be between 0 and 1, got {getattr(self, name)!r}")
         _ = self.stopping, self.settings
 
     @property

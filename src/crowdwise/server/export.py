@@ -20,6 +20,7 @@ from ..report import render
 from .batch import WriteBatch
 from .live.answer_log import answers_at
 from .live.baseline import summary_of
+from .live.fits import without_excluded
 from .live.gold import usable
 from .live.statement import fit_calibrated
 from .live.status import task_row, worker_row
@@ -144,8 +145,10 @@ def _votes_table(project: Project) -> pl.DataFrame:
 
 
 def _answers(project: Project) -> list[Any]:
+    """The current answers to all tasks that are not excluded."""
     with project.database.reader.connect() as connection:
-        return answers_at(connection.execute, project.name)
+        rows = answers_at(connection.execute, project.name)
+    return without_excluded(project.queue.live, rows)
 
 
 def _votes(project: Project, rows: list[Any] | None = None) -> Any:

@@ -20,6 +20,7 @@ from .live.baseline import summary_of
 from .live.checks import CHOSEN, RANDOM
 from .problems import Problem
 from .project import Project, create, load_tasks
+from .serialization import worker_name_of
 from .store import tables as t
 from .store.backup import backup
 from .store.folder import MEDIA, Folder
@@ -87,7 +88,9 @@ def sentence(project: Project) -> str:
 
 
 def token_for(batch: WriteBatch, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
-    """Create a token for a worker, who is added if new, or without a worker."""
+    """Create a token for a worker, who is added if new, for a reviewer, or without a name."""
+    if scope == "review":
+        return auth.issue(batch, scope, note=worker_name_of(worker or ""))[1]
     code = None
     if worker is not None:
         code = batch.live.crowd.worker_code.get(worker)
@@ -101,8 +104,8 @@ def tokens(project: Project) -> list[dict[str, Any]]:
     with project.database.reader.connect() as connection:
         rows = connection.execute(sa.select(t.token).where(t.token.c.project == project.name)).all()
     return [
-        {"id": row.id, "scope": row.scope, "worker": None if row.worker is None else names[row.worker],
-         "made": _day(row.created_at), "revoked": _day(row.revoked_at)}
+        {"id": row.id, "scope": row.scope, "worker": (row.note if row.scope == "review" else None) if row.worker is None
+         else names[row.worker], "made": _day(row.created_at), "revoked": _day(row.revoked_at)}
         for row in rows
     ]  # fmt: skip
 

@@ -148,10 +148,10 @@ def backup(
 def tokens(
     folder: Dir,
     worker: Annotated[
-        str | None, option("Server", "--worker", "Make a token for this worker, new or existing.")
+        str | None, option("Server", "--worker", "Make a token for this worker, new or existing, or for this reviewer.")
     ] = None,
     scope: Annotated[
-        str, option("Server", "--scope", "Scope of the new token: annotate, read, check or admin.")
+        str, option("Server", "--scope", "Scope of the new token: annotate, read, check, review or admin.")
     ] = "annotate",
     kind: Annotated[str, option("Server", "--kind", "Kind of a new worker: human or model.")] = "human",
     cost: Annotated[float | None, option("Server", "--cost", "Cost of an answer of a new worker.")] = None,

@@ -13,7 +13,7 @@ from ... import __version__
 from ..export import Reports
 from ..pages.routes import attach as attach_pages
 from ..project import Project
-from . import annotate, check, lead, shape, watch
+from . import annotate, check, lead, review, shape, watch
 from .forms import ProblemOut
 from .guard import Guard, Message, Receive, Send
 from .hub import Hub
@@ -90,7 +90,7 @@ def make_app(
     app.state.reports = Reports(project, lambda: fits.take("report"))
     app.add_api_route("/openapi.json", _document, include_in_schema=False)
     shape.attach(app)
-    for part in (annotate, check, lead, watch):
+    for part in (annotate, check, lead, review, watch):
         app.include_router(part.router)
     attach_pages(app, project)
     return app

@@ -83,10 +83,17 @@ def submission_of(who: Principal, form: forms.LabelIn, key: str) -> commands.Sub
     )
 
 
+def _note(assigned: commands.AssignedTasks, task: int) -> str:
+    """The note of a reviewer as a member of a JSON object, if there is one."""
+    note = assigned.notes.get(task)
+    return "" if note is None else f',"note":{encode_basestring(note)}'
+
+
 def tasks_json(assigned: commands.AssignedTasks) -> str:
     """Assigned tasks as JSON."""
     tasks = ",".join(
-        f'{{"id":{encode_basestring(name)},"payload":{text},"lease":{lease.id},"expires_at":{lease.expires_at!r}}}'
+        f'{{"id":{encode_basestring(name)},"payload":{text},"lease":{lease.id},"expires_at":{lease.expires_at!r}'
+        f"{_note(assigned, lease.task)}}}"
         for name, text, lease in zip(assigned.names, assigned.texts, assigned.leases, strict=True)
     )
     stopped = "null"

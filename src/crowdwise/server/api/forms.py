@@ -15,6 +15,7 @@ Key = Annotated[str, Field(min_length=1, max_length=KEY)]
 # Metadata of an answer: its cost, a stated confidence, the tokens of a model.
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Fact = Annotated[str, Field(min_length=1, max_length=100)]
+Note = Annotated[str, Field(max_length=2_000)]
 # Integers that JSON and the databases can hold.
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 
@@ -76,12 +77,13 @@ class BulkIn(RequestForm):
 
 
 class TaskOut(BaseModel):
-    """An assigned task."""
+    """An assigned task; `note` is why a reviewer sent an earlier answer back."""
 
     id: str
     payload: dict[str, Any]
     lease: int
     expires_at: float
+    note: str | None = None
 
 
 class StoppedOut(BaseModel):
@@ -166,6 +168,53 @@ class CheckIn(RequestForm):
     answer: Value
 
 
+class ReviewIn(RequestForm):
+    """A reviewer's decision on a task: its true answer; null withdraws the decision."""
+
+    task: Name
+    answer: Value
+    note: Note = ""
+
+
+class ReturnIn(RequestForm):
+    """Answers that are sent back to their workers: those of the named ones, or all; the note says why."""
+
+    task: Name
+    note: Annotated[str, Field(min_length=1, max_length=2_000)]
+    workers: Annotated[list[Name], Field(max_length=100)] | None = None
+
+
+class ReportIn(RequestForm):
+    """What is wrong with a task, by a worker to whom it was given."""
+
+    task: Name
+    text: Annotated[str, Field(min_length=1, max_length=2_000)]
+    worker: Name | None = None
+
+
+class CommentIn(RequestForm):
+    """A comment on a task; `resolved` ends the workers' reports of it."""
+
+    task: Name
+    text: Note = ""
+    resolved: bool = False
+
+
+class ExcludeIn(RequestForm):
+    """Whether a task is left out of fits and exports and given to nobody, and why."""
+
+    task: Name
+    excluded: bool = True
+    reason: Note = ""
+
+
+class MoreIn(RequestForm):
+    """The number of further answers that a task gets, also when it is closed."""
+
+    task: Name
+    answers: Annotated[int, Field(ge=1, le=100)] = 1
+
+
 class WorkerIn(RequestForm):
     """A worker: a person or a model, and the cost of an answer."""
 
@@ -198,3 +247,7 @@ class ChangeIn(RequestForm):
     gold_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     floor: Annotated[float, Field(ge=0, le=1)] | None = None
     guidelines: Annotated[str, Field(max_length=60_000)] | None = None
+    reviewers: Annotated[int, Field(ge=1, le=2)] | None = None
+    review_below: Annotated[float, Field(ge=0, le=1)] | None = None
+    review_disagreement: Annotated[float, Field(ge=0, le=1)] | None = None
+    review_flagged: bool | None = None

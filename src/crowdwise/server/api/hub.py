@@ -16,7 +16,8 @@ from ..project import Project
 UNREAD, ALIVE, STATES = 1_000, 15.0, 1.0
 SHOWN = {"label": "label", "undo": "label", "skip": "skip", "gold": "gold", "check": "check", "pause": "worker",
          "resume": "worker", "worker": "worker", "stop": "stop", "tasks": "tasks", "config": "config",
-         "rebase": "settled"}  # fmt: skip
+         "rebase": "settled", "review": "review", "return": "review", "comment": "review",
+         "exclude": "tasks", "more": "tasks"}  # fmt: skip
 
 Allowed = Callable[[], Awaitable[bool]]
 

@@ -1,1 +1,1 @@
-"""What may be asked of the desk: commands of workers and of leads, each a function of a shift."""
+"""Commands that the write queue accepts: of workers and of leads, each a function of a batch."""

@@ -33,13 +33,15 @@ class Submission:
 
 @dataclass(slots=True)
 class AssignedTasks:
-    """The assigned tasks of a worker, and why there are no more; `texts` are their payloads in JSON."""
+    """The assigned tasks of a worker, and why there are no more; `texts` are their payloads in JSON, `notes` those of
+    reviewers."""
 
     leases: list[Lease]
     names: list[str]
     stopped: dict[str, Any] | None
     progress: dict[str, int]
     texts: list[str] = field(default_factory=list)
+    notes: dict[int, str] = field(default_factory=dict)  # by code of the task, why an answer was sent back
 
     @property
     def codes(self) -> list[int]:
@@ -65,7 +67,13 @@ def take(batch: WriteBatch, worker: int, n: int) -> AssignedTasks:
             stopped = {"reason": PAUSED if paused else assignment.reason, "final": assignment.final}
         else:
             leases.append(batch.lease(assignment.task, worker, in_hand=True))
-    return AssignedTasks(leases, [live.crowd.tasks[lease.task] for lease in leases], stopped, progress(batch, worker))
+    names = [live.crowd.tasks[lease.task] for lease in leases]
+    notes = {
+        lease.task: note
+        for lease in leases
+        if live.reviews.returned and (note := live.reviews.returned.get(lease.task, {}).get(worker))
+    }
+    return AssignedTasks(leases, names, stopped, progress(batch, worker), notes=notes)
 
 
 def progress(batch: WriteBatch, worker: int) -> dict[str, int]:
@@ -129,7 +137,7 @@ def answer(batch: WriteBatch, worker: int, submission: Submission) -> tuple[bool
 def _status(batch: WriteBatch, task: int, worker: int, held: bool) -> str:
     """counted, or surplus if the task has reached its cap."""
     live = batch.live
-    cap = live.config.cap
+    cap = live.cap_of(task)
     if cap is None or live.hides_gold(task):
         return "counted"
     n = live.session.model.answer_lists.n_of(task)
@@ -144,7 +152,7 @@ def _late_status(batch: WriteBatch, task: int, worker: int, before: LogEvent | N
     live = batch.live
     if before is not None and status_for(before, lead=False) != "surplus":
         return "replaced"
-    cap, own = live.config.cap, live.session.model.has(task, worker)
+    cap, own = live.cap_of(task), live.session.model.has(task, worker)
     n = live.session.model.answer_lists.n_of(task) - own
     return "counted" if cap is None or n + live.leases.others(task, worker) < cap else "surplus"
 

@@ -58,6 +58,11 @@ def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> FitInput
     # A copy for the duration of the fit, so with few bytes per answer.
     task, worker, label = (x.astype(np.int32) for x in live.session.model.answer_lists.rows()[:3])
     given = answers(live.last) if answers is not None and not live.config.sure else None
+    if live.excluded:
+        kept = ~np.isin(task, sorted(live.excluded))
+        task, worker, label = task[kept], worker[kept], label[kept]
+        if given is not None:
+            given = without_excluded(live, given)
     names = tuple(entry.name for entry in live.crowd.workers)
     gold: dict[Any, Any] = dict(live.gold)
     checked: tuple[Any, ...] = tuple(sorted(live.checks.done))
@@ -65,6 +70,12 @@ def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> FitInput
         tasks = live.crowd.tasks
         gold, checked = {tasks[t]: answer for t, answer in gold.items()}, tuple(tasks[t] for t in checked)
     return FitInput(live.config, len(live.crowd.tasks), task, worker, label, gold, given, names, checked)
+
+
+def without_excluded(live: Live, rows: list[Any]) -> list[Any]:
+    """The rows of `answers_at` without those of excluded tasks."""
+    gone = {live.crowd.tasks[code] for code in live.excluded}
+    return [row for row in rows if row[0] not in gone]
 
 
 def fit_arrays(rows: FitInput, *, flags: bool = True) -> Arrays:

@@ -29,9 +29,10 @@ from ..config import Config
 from .checks import Checks
 from .crowd import NameRegister
 from .leases import Leases
+from .reviews import Reviews
 from .state import Live
 
-FORMAT, NAME = 5, "state.npz"
+FORMAT, NAME = 6, "state.npz"
 # Bytes that are hashed at once, and the maximum length of the JSON line.
 PART, LINE = 1 << 20, 4_096
 Arrays = dict[str, npt.NDArray[Any]]
@@ -61,6 +62,7 @@ def take(live: Live) -> Arrays:
         "crowd": live.crowd.to_dict(),
         "gold": list(live.gold.items()),
         "checks": live.checks.to_dict(),
+        "reviews": live.reviews.to_dict(),
         "touched": sorted(live.touched),
         "minutes": list(live.minutes.items()),
         "spent": session.spent,
@@ -74,6 +76,8 @@ def take(live: Live) -> Arrays:
         "calibration": index.calibration and asdict(index.calibration),
         "doubt": index.doubt and asdict(index.doubt),
         "empty": sorted(index.exhausted),
+        "excluded": sorted(index.excluded),
+        "least": list(index.least.items()),
         "undoable": undoable and [*undoable[:2], None if undoable[2] is None else undoable[2].tolist(), undoable[3]],
     }
     out: Arrays = {f"model_{name}": array for name, array in session.model.snapshot().items()}
@@ -147,6 +151,7 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
         setattr(live, name, plain[name])
     live.crowd = NameRegister.of(plain["crowd"])
     live.gold, live.checks = dict(plain["gold"]), Checks.of(plain["checks"])
+    live.reviews = Reviews.of(plain["reviews"])
     live.touched, live.minutes = set(plain["touched"]), dict(plain["minutes"])
     model = OnlineModel.restore({k.removeprefix("model_"): v for k, v in arrays.items() if k.startswith("model_")})
     if plain["undoable"] is not None:
@@ -168,6 +173,7 @@ def _restore_session(session: Session, live: Live, plain: dict[str, Any], arrays
     session.floor_exempt, session.recent = set(plain["lifted"]), deque(plain["recent"], maxlen=session.recent.maxlen)
     index.posterior, index.reason = arrays["believed"].copy(), arrays["reason"].copy()
     index.temperature, index.exhausted = plain["temperature"], set(plain["empty"])
+    index.excluded, index.least = set(plain["excluded"]), dict(plain["least"])
     index.calibration = None if plain["calibration"] is None else GoldCalibration(**plain["calibration"])
     index.doubt = None if plain["doubt"] is None else Doubt(**plain["doubt"])
     index.fitted = arrays["fitted"].copy()

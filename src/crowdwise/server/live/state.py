@@ -19,13 +19,15 @@ from .baseline import confidence_of, statement_of, summary_of
 from .checks import CHECK, CHOSEN, Checks
 from .crowd import NameRegister, Worker
 from .leases import Leases
+from .reviews import Reviews
+from .task_columns import TaskColumns, columns_of
 
 # Returns the arrays of the fit that an event enters, stored or computed again.
 Baseline = Callable[[LogEvent], Any]
 # Number of answers before the first fit, and the growth that triggers another one.
 FIRST, GROWTH = 20, 0.05
 # Events that change the report.
-_REPORTED = frozenset(("label", "undo", "gold", "config", "tasks", "worker"))
+_REPORTED = frozenset(("label", "undo", "gold", "config", "tasks", "worker", "exclude"))
 _SERIAL = count()
 
 
@@ -42,6 +44,7 @@ class Live:
         self.last, self.at = 0, 0.0
         self.gold: dict[int, Any] = {}
         self.checks = Checks()
+        self.reviews = Reviews()
         self.surplus = self.skips = 0
         self.stopped = ""
         self.refit, self.refit_n, self.refit_at, self.based = 0, 0, 0.0, 0
@@ -52,6 +55,7 @@ class Live:
         # Number of changes that affect the report, in this state of this process.
         self.serial, self.changes = next(_SERIAL), 0
         self.shown: dict[int, str] = {}  # payloads of the latest tasks, in JSON
+        self._columns: tuple[Any, TaskColumns] | None = None
 
     # ---------------------------------------------------------------- the log
     def apply(self, event: LogEvent, baseline: Baseline | None = None) -> Any:
@@ -107,6 +111,7 @@ class Live:
             who.seconds += event.client_ms / 1000
             who.timed += 1
         self.touched.add(task)
+        self.reviews.answered(task, worker)
         self._unskip(task, worker)
         return self.session.tell(task, worker, self.kind.code(payload["answer"]))
 
@@ -167,6 +172,40 @@ class Live:
 
     def _check(self, event: LogEvent) -> None:
         self.checks.ask(event.payload["seed"], event.payload["tasks"])
+
+    def _review(self, event: LogEvent) -> None:
+        self.reviews.decide(event.task or 0, event.payload)
+
+    def _return(self, event: LogEvent) -> None:
+        self.reviews.send_back(event.task or 0, event.worker or 0, event.payload["note"])
+
+    def _comment(self, event: LogEvent) -> None:
+        self.reviews.comment(event.task or 0, event.payload)
+
+    def _exclude(self, event: LogEvent) -> None:
+        self.session.task_index.exclude(event.task or 0, event.payload["excluded"])
+        self.touched.add(event.task or 0)
+
+    def _more(self, event: LogEvent) -> None:
+        self.session.task_index.ask_for(event.task or 0, event.payload["answers"])
+
+    @property
+    def excluded(self) -> set[int]:
+        """Tasks that are in no fit and are not given to workers."""
+        return self.session.task_index.excluded
+
+    def cap_of(self, task: int) -> int | None:
+        """The largest number of counted answers of a task, more than that of the others if it was asked for again."""
+        cap = self.config.cap
+        return None if cap is None else max(cap, self.session.task_index.least.get(task, 0))
+
+    @property
+    def columns(self) -> TaskColumns:
+        """The columns of all tasks, by which they are searched and queued: of the last fit, or else of this moment."""
+        key = (self.based, self.config, len(self.crowd.tasks), None if self.based else self.changes)
+        if self._columns is None or self._columns[0] != key:
+            self._columns = (key, columns_of(self))
+        return self._columns[1]
 
     def hides_gold(self, task: int) -> bool:
         """Whether the task is a hidden test of workers: it has gold that was not randomly drawn."""

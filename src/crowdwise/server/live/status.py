@@ -24,7 +24,7 @@ def status(live: Live, now: float) -> dict[str, Any]:
     summary = summary_of(live.baseline)
     return {
         "project": {"kind": live.config.kind, "question": live.config.question, "paused": live.config.paused},
-        "tasks": {"all": len(live.crowd.tasks)} | {_state(r): int(counts[i]) for i, r in enumerate(REASONS)},
+        "tasks": {"all": len(live.crowd.tasks)} | {state_of(r): int(counts[i]) for i, r in enumerate(REASONS)},
         "answers": {"counted": live.n_answers, "surplus": live.surplus, "skips": live.skips},
         "in_hand": len(live.leases.held),
         "workers": {"all": len(live.crowd.workers), "paused": sum(bool(w.paused) for w in live.crowd.workers)},
@@ -39,6 +39,7 @@ def status(live: Live, now: float) -> dict[str, Any]:
         "advice": summary.get("advice"),
         "checks": None if unmeasured else live.checks.progress,
         "unmeasured": unmeasured or None,
+        "reviews": live.reviews.progress(live.config.reviewers) | {"waiting": live.columns.n_queued(live)},
         "agreement": summary.get("agreement"),
         "groups": summary.get("groups", []),
         "settled": {"event": live.based, "answers": live.refit_n if live.based else 0},
@@ -48,7 +49,8 @@ def status(live: Live, now: float) -> dict[str, Any]:
     }
 
 
-def _state(reason: str) -> str:
+def state_of(reason: str) -> str:
+    """The name of a state in responses."""
     return {"": "open", "cap": "capped", "not worth it": "not_worth_it", "nobody left to ask": "nobody_left"}.get(
         reason, reason
     )
@@ -85,9 +87,10 @@ def task_row(live: Live, code: int, summary: Mapping[str, Any] | None = None) ->
         "id": live.crowd.tasks[code],
         "answers": int(live.session.model.answer_lists.n[code]),
         "in_hand": int(index.busy[code]),
-        "state": _state(reason),
+        "state": state_of(reason),
         "why": REASON_TEXTS[reason],
         "gold": live.gold.get(code),
+        "review": live.reviews.of_task(code),
         "drawn": None if code not in live.gold else CHOSEN if live.hides_gold(code) else live.drawn_how(code, RANDOM),
         "live": None,
         "settled": None,
@@ -118,7 +121,7 @@ def _estimate(classes: tuple[str, ...], p: Any) -> dict[str, Any]:
 def tasks_page(live: Live, state: str | None, order: str, after: int, limit: int) -> dict[str, Any]:
     """A page of tasks, in their order or the most contested first."""
     n = len(live.crowd.tasks)
-    states = np.array([_state(r) for r in REASONS])
+    states = np.array([state_of(r) for r in REASONS])
     keep = np.ones(n, bool) if state is None else states[live.session.task_index.reason[:n]] == state
     if order == "contested":
         keep &= live.session.model.answer_lists.n[:n] > 1

@@ -14,7 +14,7 @@ from ...core.errors import CrowdwiseError, DataError, MissingDependencyError
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 # The schema revision of this version; Alembic is not loaded if the database has it already.
-HEAD = "0001"
+HEAD = "0002"
 BUSY_MS = 5_000
 # Settings of PostgreSQL without which a successful commit may not be on disk.
 DURABLE = ("synchronous_commit", "fsync", "full_page_writes")
