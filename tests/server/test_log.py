@@ -116,15 +116,19 @@ def test_the_tables_go_up_and_down(tmp_path, database):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
+    from crowdwise.server.store.engine import HEAD
     from crowdwise.server.store.tables import metadata
+
+    def ours(_, name, kind, *__):
+        return not (kind in ("table", "index") and name.startswith("task_words"))  # the index of words, by hand
 
     base = Database(database or f"sqlite:///{tmp_path}/x.db")
     for _ in range(2):
         base.migrate()
         with base.reader.connect() as connection:
-            assert base.version(connection) == "0001"
-            found = compare_metadata(MigrationContext.configure(connection), metadata)
-            assert found == []
+            assert base.version(connection) == HEAD
+            context = MigrationContext.configure(connection, opts={"include_object": ours})
+            assert compare_metadata(context, metadata) == []
         base.migrate("base")
         with base.reader.connect() as connection:
             assert sa.inspect(connection).get_table_names() == ["alembic_version"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..batch import WriteBatch
 from ..commands import review as commands
 from ..live.browse import Filters, page_of
 from ..project import Project
+from ..store import quick
 from ..store.search import history_of, tasks_of, tasks_with
 from . import forms
 from .annotate import Here, Who
@@ -50,10 +52,19 @@ async def browse(
     codes, limited = await run_in_threadpool(_searched, here, q.strip(), code)
     filters = Filters(state, label, above, below, disagreement, flagged, review, codes)
 
-    def command(batch: WriteBatch) -> dict[str, Any]:
+    def command(batch: WriteBatch) -> tuple[dict[str, Any], list[int]]:
         return page_of(batch.live, filters, order, after, limit)
 
-    return as_json(await here.queue.ask(command, write=False) | {"limited": limited})
+    body, shown = await here.queue.ask(command, write=False)
+    payloads = await run_in_threadpool(_payloads, here, shown)
+    for row, task in zip(body["tasks"], shown, strict=True):
+        row["payload"] = payloads[task]
+    return as_json(body | {"limited": limited})
+
+
+def _payloads(here: Project, codes: list[int]) -> dict[int, Any]:
+    with here.database.reader.connect() as connection:
+        return {code: json.loads(text) for code, text in quick.shown(connection, here.name, codes).items()}
 
 
 def _searched(here: Project, words: str, worker: int | None) -> tuple[Any, bool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..batch import WriteBatch
@@ -51,7 +52,8 @@ def _task(batch: WriteBatch, code: int, reviewer: str) -> dict[str, Any]:
     mine = [r for r in batch.live.reviews.decisions.get(code, ()) if r[0] == reviewer]
     begun = len(batch.live.reviews.decisions.get(code, ())) - len(mine)
     keys = ("id", "state", "why", "live", "settled")
-    return {key: row[key] for key in keys} | {"answers": answers, "comments": comments, "decided": begun}
+    out = {key: row[key] for key in keys} | {"estimate": estimated(batch.live.config.kind, row)}
+    return out | {"answers": answers, "comments": comments, "decided": begun}
 
 
 def decide(
@@ -74,7 +76,7 @@ def decide(
     mine = next((row for row in live.reviews.decisions.get(task, ()) if row[0] == reviewer), None)
     if mine is not None and mine[1] == answer:  # sent again
         return {"task": name, "answer": answer, "accepted": mine[2], "gold": before}
-    accepted = answer is not None and answer == label_of(batch, task)
+    accepted = answer is not None and answer == estimated(live.config.kind, task_row(live, task))
     fields = {"by": reviewer, "answer": answer, "accepted": accepted, "note": note}
     batch.enter("review", task=task, payload=fields)
     batch.note(by, "review", task=name, by=reviewer, answer=answer, accepted=accepted)
@@ -84,10 +86,36 @@ def decide(
     return {"task": name, "answer": answer, "accepted": accepted, "gold": after}
 
 
-def label_of(batch: WriteBatch, task: int) -> Any:
-    """The present label of a task: by the last fit, or else by the online model."""
-    row = task_row(batch.live, task)
-    return (row["settled"] or row["live"] or {}).get("label")
+def estimated(kind: str, row: Mapping[str, Any]) -> Any:
+    """The estimate of a row of `task_row` (of the last fit, or else of the online model) in the form of an answer; None
+    without one."""
+    estimate = row["settled"] or row["live"]
+    if not estimate:
+        return None
+    return _AS_ANSWER.get(kind, _label)(estimate)
+
+
+def _label(estimate: Mapping[str, Any]) -> Any:
+    return estimate.get("label")
+
+
+def _side(estimate: Mapping[str, Any]) -> str | None:
+    sides = {estimate["left"]: "left", estimate["right"]: "right"}
+    return sides.get(estimate["winner"], "tie" if estimate["winner"] == "tie" else None)
+
+
+def _spans(estimate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"start": start, "end": end, "label": tag} for start, end, tag in json.loads(estimate["spans"])]
+
+
+_AS_ANSWER: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "sets": lambda estimate: json.loads(estimate["labels"]),
+    "numbers": lambda estimate: estimate["value"],
+    "comparisons": _side,
+    "similarities": lambda estimate: "same" if estimate["same"] else "different",
+    "rankings": lambda estimate: estimate["ranking"].split(">") if "=" not in estimate["ranking"] else None,
+    "spans": _spans,
+}
 
 
 def send_back(

@@ -33,8 +33,8 @@ class Filters:
     codes: npt.NDArray[np.int64] | None = None
 
 
-def page_of(live: Live, filters: Filters, order: str, after: str, limit: int) -> dict[str, Any]:
-    """A page: rows, the number of tasks that pass the filters, and the cursor of the next page."""
+def page_of(live: Live, filters: Filters, order: str, after: str, limit: int) -> tuple[dict[str, Any], list[int]]:
+    """A page (rows, number of tasks that pass the filters, cursor of the next page) and the codes of its tasks."""
     columns = live.columns
     keep = _mask(live, columns, filters)
     codes = columns.sorted(order)
@@ -49,7 +49,7 @@ def page_of(live: Live, filters: Filters, order: str, after: str, limit: int) ->
     shown = rows[:limit]
     cursor = f"{float(values[shown[-1]])!r}_{shown[-1]}" if len(rows) > limit else None
     table = [task_row(live, code, summary) | _measures(columns, code) for code in shown]
-    return {"tasks": table, "total": int(np.count_nonzero(keep)), "next": cursor}
+    return {"tasks": table, "total": int(np.count_nonzero(keep)), "next": cursor}, shown
 
 
 def _measures(columns: TaskColumns, code: int) -> dict[str, Any]:

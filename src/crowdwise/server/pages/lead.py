@@ -107,7 +107,8 @@ async def _resume(api: Api, project: str, fields: forms.Fields) -> Any:
     return await api.post(f"/projects/{project}/workers/{worker}/resume", {})
 
 
-async def _gold(api: Api, project: str, fields: forms.Fields) -> Any:
+async def gold(api: Api, project: str, fields: forms.Fields) -> Any:
+    """Keep the gold of a form: an answer as text, or as JSON for kinds that need it."""
     about = await api.get(f"/projects/{project}")
     text = forms.one(fields, "answer").strip()
     plain = about["kind"] in ("classes", "ordered", "comparisons", "similarities")
@@ -146,7 +147,7 @@ async def _invite(api: Api, project: str, fields: forms.Fields) -> Any:
 _ACTIONS: dict[str, Callable[[Api, str, forms.Fields], Awaitable[Any]]] = {
     "pause": _pause,
     "resume": _resume,
-    "gold": _gold,
+    "gold": gold,
     "check": _check,
     "settings": _settings,
     "invite": _invite,

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from ..problems import Problem
-from . import annotate, auth_pages, check, lead
+from . import annotate, auth_pages, browse, check, lead, review
 from .api import ApiRefusal
 from .frame import error_page
 
@@ -24,7 +24,7 @@ Handler = Callable[[Request, Any], Awaitable[Response]]
 def attach(app: FastAPI, project: Project) -> None:
     """Add the pages to the application."""
     app.state.project = project
-    for module in (auth_pages, annotate, check, lead):
+    for module in (auth_pages, annotate, browse, check, lead, review):
         app.include_router(module.router)
     app.add_exception_handler(ApiRefusal, _refused)
     for kind in (HTTPException, Problem, Exception):

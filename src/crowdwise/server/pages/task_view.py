@@ -58,6 +58,7 @@ def view(task: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": str(task["id"]),
         "lease": task.get("lease") or "",
+        "note": plain(task.get("note")),
         "text": plain(payload.get("text", "")),
         "image": picture(payload.get("image")),
         "alt": plain(payload.get("alt", "")),

@@ -41,4 +41,6 @@ async def visitor(request: Request) -> Visitor:
     if acting:
         named = unquote(request.cookies.get(ACTING, ""))
         worker = named if named in live.crowd.worker_code else ""
-    return Visitor(worker or principal.scope, worker, scopes, project.name, live.config.question, acting)
+    return Visitor(
+        worker or principal.name or principal.scope, worker, scopes, project.name, live.config.question, acting
+    )
