@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -61,10 +60,10 @@ def _query(chosen: dict[str, str]) -> dict[str, Any]:
     query: dict[str, Any] = {name: chosen[name] for name in (*_TEXTS, "after") if name in chosen}
     for name in _SHARES:
         if name in chosen:
-            share = forms.number_of(chosen[name], name.capitalize()) / 100
-            if not (math.isfinite(share) and 0 <= share <= 1):
-                raise ApiRefusal(422, f"{name.capitalize()} is between 0 and 100", f"Got {chosen[name][:20]}.")
-            query[name] = share
+            try:
+                query[name] = float(chosen[name]) / 100
+            except ValueError:
+                raise ApiRefusal(422, "A share is a number", f"{chosen[name][:20]!r} is not a number") from None
     if "flagged" in chosen:
         query["flagged"] = "true"
     return query
