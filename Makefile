@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve-demo check test lint types bench bench-check bench-speed bench-quality bench-workers clean
+.PHONY: demo serve-demo check test lint types docs bench bench-check bench-speed bench-quality bench-workers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/crowdwise demo -o demo --force
@@ -27,6 +27,10 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+# The documentation site: open build/site/index.html.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 bench: bench-speed bench-quality bench-workers
 
