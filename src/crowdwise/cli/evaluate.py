@@ -9,6 +9,7 @@ import typer
 
 from ..core.errors import ParameterError
 from ..core.options import ReadOptions
+from .bounds import ScoresAtLeast, ScoresAtMost, exit_if_broken, parse_limits, report, score_bounds
 from .options import Json, Truth, TruthColumns, option
 from .terminal import error_context, info, print_blocks, print_json, print_table
 from .vote_options import Missing, Order, parse_order, read_known_labels
@@ -45,6 +46,8 @@ def evaluate(
         ),
     ] = 1000,
     seed: Annotated[int, option("Method", "--seed", "Seed of the resamples.", min=0, metavar="N")] = 0,
+    at_least: ScoresAtLeast = None,
+    at_most: ScoresAtMost = None,
     json: Json = False,
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
@@ -54,6 +57,7 @@ def evaluate(
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
+    limits = parse_limits(at_least, at_most)
     labels = run_of_items(labels)
     predicted: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
     gold_tasks = None if labels.is_dir() else gold_beside(labels)
@@ -68,8 +72,12 @@ def evaluate(
             order=parse_order(order),
             cluster=None if cluster is None else cluster_table(cluster),
         )
+        bounds = score_bounds(scores, limits)
     if json:
-        print_json(scores.to_dict())
+        values = scores.to_dict()
+        report(bounds, values)
+        print_json(values)
+        exit_if_broken(bounds)
         return
     print_table("", ["", f"of {scores.n:,} tasks", "95 % interval"], scores.rows(), stderr=False)
     print_blocks(scores.tables())
@@ -78,6 +86,8 @@ def evaluate(
         info(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
     if scores.truths_without_labels:
         info(f"{scores.truths_without_labels:,} tasks in the truth have no label and are not counted")
+    report(bounds)
+    exit_if_broken(bounds)
 
 
 def cluster_table(path: str) -> pl.DataFrame:

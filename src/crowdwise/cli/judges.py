@@ -61,6 +61,17 @@ def judges(
             metavar="COLUMN",
         ),
     ] = None,
+    half_width: Annotated[
+        float,
+        option(
+            "Budget",
+            "--half-width",
+            "Half of the width of the interval for which the missing human labels are counted.",
+            metavar="X",
+            min=0.001,
+            max=0.5,
+        ),
+    ] = 0.05,
     systems: Systems = None,
     read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     seed: Seed = 0,
@@ -98,7 +109,8 @@ def judges(
         study = study_judges(annotations, gold_labels, **tables, seed=seed)
     if output is not None:
         write_tables(output, study_output.files(study), force=force)
-    _print(study_output.to_dict(study) if json else study_output.blocks(study), output)
+    show = study_output.to_dict if json else study_output.blocks
+    _print(show(study, half_width=half_width), output)
 
 
 def _print(result: Any, output: Path | None) -> None:

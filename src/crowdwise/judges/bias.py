@@ -195,8 +195,37 @@ def _judge(votes: Annotations, judge: int, first: I8, label: I8, win: I8) -> dic
     return base | _effect_columns(effect) | {"n": len(decided), "note": note}
 
 
-def _by_task(votes: Annotations, rows: I8, first: I8, label: I8, win: I8) -> tuple[I8, float, int]:
-    """For tasks seen in both orders: winner (+1 first twice, -1 second twice, 0 neither), share of flips, number."""
+def swap_table(votes: Annotations) -> pl.DataFrame:
+    """Table with a row per judge that saw tasks in both orders: does it name the same winner in both?
+
+    Columns: judge, n (tasks), same (share with the same label in both orders), chance (the share expected of verdicts
+    that ignore the task, from the labels in either order), p (one-sided).
+    """
+    from scipy.stats import norm
+
+    schema = {"judge": pl.String, "n": pl.Int64, "same": pl.Float64, "chance": pl.Float64, "p": pl.Float64}
+    first = None if votes.about_rows is None or "order" not in votes.about_rows.columns else shown_first(votes)
+    if first is None:
+        return pl.DataFrame(schema=schema)
+    rows, label = [], np.asarray(votes.label, dtype=np.int64)
+    for judge in range(votes.n_workers):
+        judged = np.flatnonzero((votes.worker == judge) & (first >= 0))
+        pairs = _in_both_orders(votes, judged, first, label, label).unique("task", maintain_order=True)
+        n = len(pairs)
+        if n < 2:
+            continue
+        one, two = (np.bincount(pairs[name], minlength=votes.n_classes) / n for name in ("label", "label_swapped"))
+        same, chance = float((pairs["label"] == pairs["label_swapped"]).mean()), float(one @ two)  # type: ignore[arg-type]
+        # Variance of the agreement of two sequences of labels, one of them permuted.
+        spread = chance + chance**2 - float(one @ (two * (one + two)))
+        se = np.sqrt(max(spread, 0.0) / (n - 1))
+        p = float(norm.sf((same - chance) / se)) if se > 0 else 1.0
+        rows.append({"judge": str(votes.workers[judge]), "n": n, "same": same, "chance": chance, "p": p})
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _in_both_orders(votes: Annotations, rows: I8, first: I8, label: I8, win: I8) -> pl.DataFrame:
+    """Rows of the same task, prompt and repeat in both orders: task, label, win, and with _swapped the other row's."""
     occasion = votes.about_rows
     assert occasion is not None
     context = [name for name in ("prompt", "repeat") if name in occasion.columns]
@@ -212,7 +241,14 @@ def _by_task(votes: Annotations, rows: I8, first: I8, label: I8, win: I8) -> tup
     one, two = (
         frame.filter(pl.col("first") == x).unique(["task", "other"], maintain_order=True) for x in (shown[0], shown[-1])
     )
-    paired = one.join(two, on=["task", "other"], suffix="_swapped") if len(shown) > 1 else one.clear()
+    return one.join(
+        two if len(shown) > 1 else two.clear(), on=["task", "other"], suffix="_swapped", maintain_order="left"
+    )
+
+
+def _by_task(votes: Annotations, rows: I8, first: I8, label: I8, win: I8) -> tuple[I8, float, int]:
+    """For tasks seen in both orders: winner (+1 first twice, -1 second twice, 0 neither), share of flips, number."""
+    paired = _in_both_orders(votes, rows, first, label, win)
     if not len(paired):
         return np.empty(0, dtype=np.int64), float("nan"), 0
     twice = paired.with_columns(

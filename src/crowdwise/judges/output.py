@@ -9,6 +9,7 @@ import polars as pl
 from ..evaluation.scores import Table
 from ..report.text import number
 from .frontier import Frontier
+from .panel import HALF_WIDTH
 from .study import Judges
 
 Block = Table | str
@@ -27,7 +28,7 @@ def files(study: Judges, prices: Any = None) -> dict[str, pl.DataFrame]:
     return out
 
 
-def to_dict(study: Judges, prices: Any = None) -> dict[str, Any]:
+def to_dict(study: Judges, prices: Any = None, half_width: float = HALF_WIDTH) -> dict[str, Any]:
     """Return plain values, for JSON."""
     out: dict[str, Any] = {
         "n_judges": study.n_eff.n_judges,
@@ -43,6 +44,7 @@ def to_dict(study: Judges, prices: Any = None) -> dict[str, Any]:
         "bias": study.bias.to_dicts(),
         "alternative": study.alternative.to_dicts(),
         "notes": list(study.notes),
+        "panel": study.panel(half_width).to_dict(),
     }
     if study.gold is not None:
         offers = study.frontier(prices)
@@ -53,9 +55,9 @@ def to_dict(study: Judges, prices: Any = None) -> dict[str, Any]:
     return out
 
 
-def blocks(study: Judges, prices: Any = None) -> list[Block]:
-    """Texts and tables for the terminal: judges, effective number, correlated errors, biases, frontier."""
-    out: list[Block] = [*study.notes, _judges(study), study.n_eff.sentence()]
+def blocks(study: Judges, prices: Any = None, half_width: float = HALF_WIDTH) -> list[Block]:
+    """Texts and tables for the terminal: the verdict on the panel, judges, dependence, biases, frontier."""
+    out: list[Block] = [study.panel(half_width).sentence(), *study.notes, _judges(study), study.n_eff.sentence()]
     if not study.families_told:
         out.append("no families given (--families FILE); they were estimated from the verdicts")
     out += _pairs(study) + _bias(study) + _alternative(study)
@@ -83,14 +85,18 @@ def _judges(study: Judges) -> Table:
 
 
 def _pairs(study: Judges) -> list[Block]:
-    pairs = study.pairs.filter(pl.col("known")).sort("error_correlation", descending=True)
-    if not len(pairs):
+    tested = study.pairs.filter(pl.col("known"))
+    pairs = tested.filter(pl.col("together")).sort("error_correlation", descending=True)
+    if not len(tested):
         return []
+    if not len(pairs):
+        return [f"no pair of judges errs together more than chance explains ({len(tested):,} pairs tested)"]
     rows = [
         [row["judge"], row["other"], "yes" if row["same_family"] else "no", number(row["error_correlation"])]
         for row in pairs.head(8).iter_rows(named=True)
     ]
-    return [Table("Correlated errors (on gold)", ["judge", "other", "family", "r"], rows)]
+    title = f"Errors in common beyond chance ({len(pairs):,} of {len(tested):,} pairs)"
+    return [Table(title, ["judge", "other", "family", "r"], rows)]
 
 
 def _bias(study: Judges) -> list[Block]:

@@ -260,7 +260,8 @@ def _view(study: Judges) -> dict[str, Any]:
         for (check,), part in study.bias.group_by("check", maintain_order=True)
     ]  # fmt: skip
     return {
-        "big": study.n_eff.sentence(), "notes": study.notes, "rows": rows, "more": len(table) - len(rows),
+        "big": study.n_eff.sentence(), "notes": (study.panel().sentence(), *study.notes), "rows": rows,
+        "more": len(table) - len(rows),
         "recalls": [shown(name.removeprefix("recall_"), 30) for name in recalls], "checks": covariates,
         "gold": study.gold is not None, "assumption": _JUDGED if study.gold is not None else _BLIND,
         "families_given": study.families_told, "map": correlation_map(study), "curves": confidence_curves(study),

@@ -25,6 +25,7 @@ from .dependence import Effective, effective, pair_table, wrong_shares
 from .frontier import Frontier, frontier
 from .marginal import Spend, marginal_table, next_spend
 from .metadata import families_of, is_person, prices_of, refuse_gold_of_models, with_families
+from .panel import HALF_WIDTH, PanelVerdict, panel_of
 from .table import Stated, judge_table, stated
 
 LEAST_GOLD = 10
@@ -82,6 +83,18 @@ class Judges:
 
     def _prices(self, prices: Any) -> tuple[F8 | None, float | None]:
         return prices_of(self.votes, self.prices if prices is None else prices)
+
+    def panel(self, half_width: float = HALF_WIDTH) -> PanelVerdict:
+        """Return what the judges may be trusted for, which of them to drop, and how many more human labels are needed.
+
+        Args:
+            half_width: Half of the width of the interval for which human labels are counted.
+        """
+        return self._usual_panel if half_width == HALF_WIDTH else panel_of(self, half_width)
+
+    @cached_property
+    def _usual_panel(self) -> PanelVerdict:
+        return panel_of(self)
 
     def frontier(self, prices: Any = None) -> Frontier:
         """Compute the cost-quality frontier of sets of judges, scored on held-out gold.
@@ -174,7 +187,7 @@ def judges(
         verdicts=verdicts,
         table=judge_table(votes, verdicts, gold_labels, family_names, price, result, confidences, bias),
         n_eff=n_eff,
-        pairs=pair_table(verdicts, gold_labels, family, votes.workers.cast(pl.String)),
+        pairs=pair_table(verdicts, gold_labels, family, votes.workers.cast(pl.String), seed),
         bias=bias,
         stack=result,
         alternative=alternative_table(verdicts, people, votes.workers, votes.classes),

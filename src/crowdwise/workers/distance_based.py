@@ -174,7 +174,9 @@ def _copying(votes: Votes[Any], inputs: FlagInputs) -> Iterator[Flag]:
     if inputs.differs is None:
         return
     pairs = copies(inputs.rows, inputs.answer_codes, inputs.differs, inputs.close.pairs)
-    best, partners = first_pairs(pairs.first, pairs.second, np.argsort(pairs.p, kind="stable"))
+    order = np.argsort(pairs.p, kind="stable")
+    order = order[pairs.first[order] != pairs.second[order]]  # a worker's own repeats are no copies
+    best, partners = first_pairs(pairs.first, pairs.second, order)
     for w, k in best.items():
         other = int(pairs.second[k] if pairs.first[k] == w else pairs.first[k])
         words = (

@@ -10,6 +10,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.core.errors import DataError, ParameterError
 from crowdwise.kinds.comparisons.systems import as_systems
+from crowdwise.workers.studied import study as study_workers
 
 X, Y = "aurora", "borealis"
 JUDGES = ("gpt", "claude", "local")
@@ -158,6 +159,54 @@ def test_estimates_are_those_of_the_translated_verdicts(tmp_path):
     assert cw.accept(votes, gold=gold, error=0.3, sampling="random").accepted.equals(
         cw.accept(classes, gold=gold, error=0.3, sampling="random").accepted
     )
+
+
+def two_item_crowd(seed=6):
+    """One system wins 85 % of the prompts: a worker who reads (90 % right), and one who always votes for it."""
+    rng = np.random.default_rng(seed)
+    truth = np.where(rng.random(200) < 0.85, X, Y)
+    rows = []
+    for i in range(200):
+        for first in (X, Y):
+            seen = str(truth[i]) if rng.random() < 0.9 else other(str(truth[i]))
+            guess = str(rng.choice([X, Y]))
+            rows += [
+                (f"p{i:03}", name, first, label) for name, label in (("reader", seen), ("fan", X), ("coin", guess))
+            ]
+    return rows, {f"p{i:03}": str(truth[i]) for i in range(200)}
+
+
+def test_voting_for_the_winner_is_not_reliability(tmp_path):
+    rows, truth = two_item_crowd()
+    votes = cw.read(written(tmp_path / "verdicts.jsonl", [exchanged(*row) for row in rows]))
+    result = cw.fit(votes)
+    gold = {task: label for task, label in truth.items() if int(task[1:]) % 2}
+    study = study_workers(votes, result, gold=gold)
+    quality = {row["worker"]: row["reliability"] for row in study.quality.to_dicts()}
+    shares = {
+        worker: np.mean([label == truth[task] for task, name, _, label in rows if name == worker and task in gold])
+        for worker in quality
+    }
+    assert quality == pytest.approx(shares)
+    assert "gold tasks right" in study.worker_tables(5)[0].title
+    swaps = {row["worker"]: row["reliability"] for row in study_workers(votes, result).quality.to_dicts()}
+    by_pair = defaultdict(set)
+    for task, worker, _, label in rows:
+        by_pair[task, worker].add(label)
+    for worker, share in swaps.items():
+        assert share == pytest.approx(np.mean([len(by_pair[task, worker]) == 1 for task in truth]))
+    once = cw.read(written(tmp_path / "once.jsonl", [exchanged(*row) for row in rows if row[2] == X]))
+    study = study_workers(once, cw.fit(once))
+    assert study.quality["reliability"].null_count() == 3
+    assert study.to_dict()["reliability_basis"].startswith("not measured")
+    assert not {flag.name for flag in study.flags} & {"random", "reversed"}
+
+
+def test_nobody_copies_themselves(tmp_path):
+    rows = list(panel(120, seed=8)) + [(f"p{i:02}", "coin", f, Y) for i in range(120) for f in (X, Y)]
+    votes = cw.read(written(tmp_path / "verdicts.jsonl", [exchanged(*row) for row in rows]))
+    flags = study_workers(votes, cw.fit(votes)).flags
+    assert all(flag.worker not in flag.partners for flag in flags)
 
 
 def test_position_is_counted_from_both_orders(tmp_path):

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...core.options import ReadOptions
+from ..bounds import AtLeast, AtMost, exit_if_broken, figure_bounds, refuse_percent, report
 from ..options import Gold, GoldColumns, Json, Method, Params, Seed, Systems, VotesOrRun, option
 from ..terminal import error_context, info, print_json, print_table
 from ..vote_options import DEFAULT_READ_OPTIONS, reads_votes
 from .fairness import read_groups
 from .inputs import FitShare, gold_sampling, load_inputs, save_figure
+
+if TYPE_CHECKING:
+    from ...evaluation.guarantee.estimand import Figure
 
 
 class GoldDesign(StrEnum):
@@ -101,6 +105,8 @@ def estimate(
         EstimatorName, option("Method", "--how", "Estimator; auto chooses one for the quantity.")
     ] = EstimatorName.auto,
     level: Annotated[float, option("Method", "--level", "Confidence level of the interval.", metavar="P")] = 0.95,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
     fit_share: FitShare = None,
     systems: Systems = None,
     method: Method = None,
@@ -127,6 +133,7 @@ def estimate(
     """
     from ...evaluation.guarantee.estimate import estimate as estimate_figure
 
+    refuse_percent(metric if against is None else "difference", at_least, at_most)
     inputs = load_inputs(votes, method, param, gold, gold_columns, read_options, seed, systems)
     design = sampling.value if sampling is not None else gold_sampling(inputs, None)
     options: dict[str, Any] = {
@@ -143,13 +150,23 @@ def estimate(
                 inputs.result, gold=inputs.gold, votes=inputs.votes, by=by, method=how.value, fit_share=fit_share,
                 force=force and sampling is GoldDesign.unknown, **options,
             )  # fmt: skip
+    bounds = figure_bounds(figure, at_least, at_most)
     if output is not None:
         save_figure(output, figure, force)
     for note in figure.notes:
         info("note:", note)
     if json:
-        print_json(figure.to_dict())
-        return
+        values = figure.to_dict()
+        report(bounds, values)
+        print_json(values)
+    else:
+        _print(figure, by)
+        report(bounds)
+    exit_if_broken(bounds)
+
+
+def _print(figure: Figure, by: str | None) -> None:
+    """Print an estimate, and a table of its groups."""
     typer.echo(figure.sentence())
     if figure.groups:
         rows = []
@@ -159,7 +176,7 @@ def estimate(
             else:
                 interval = "–" if group_figure.low is None else f"{group_figure.low:.3f} – {group_figure.high:.3f}"
                 rows.append([str(name), f"{group_figure.value:.3f}", interval])
-        print_table(by or "", ["group", figure.display_name, f"{100 * level:g} % interval"], rows, stderr=False)
+        print_table(by or "", ["group", figure.display_name, f"{100 * figure.level:g} % interval"], rows, stderr=False)
 
 
 def _difference(inputs: Any, other: Any, unsupported: list[str], **options: Any) -> Any:

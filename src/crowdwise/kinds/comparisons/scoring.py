@@ -327,6 +327,11 @@ def sentences(votes: Votes[Comparisons], result: Result) -> list[str]:
     ties = int((votes.answers.outcome == 2).sum())
     if ties == len(votes):
         out.append("every answer is a tie: the items cannot be distinguished")
+    if len(board) == 2:
+        out.append(
+            "two items: how often a worker votes for the winner is not reliability; `workers` or `judges` with --gold, "
+            "or pairs in both orders, measure it"
+        )
     return out
 
 
@@ -346,7 +351,10 @@ def _lead(first: pl.DataFrame, result: Result, of: str) -> str:
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
     """Header and rows of the best and the worst workers, by the ends of the intervals of their reliability."""
-    return summary_rows(result, limit, "reliability", ("slope", "position"))
+    header, rows = summary_rows(result, limit, "reliability", ("slope", "position"))
+    if len(result.items) == 2:  # whoever votes for the better item, unread, would look reliable
+        header[2] = "for the winner"
+    return header, rows
 
 
 def show(result: Result) -> tuple[str, list[Table]]:

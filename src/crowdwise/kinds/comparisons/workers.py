@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,8 @@ from ...core.item_answers import EVERYONE
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...core.votes import Votes
+from ...evaluation.intervals import jeffreys
+from ...evaluation.scores import Table
 from ...stats.abilities import BehaviourPosterior, by_answers, by_habit, chances, some_rows, worker_folds
 from ...workers.distance_based import (
     DISTANCE_FLAGS,
@@ -104,12 +106,92 @@ def study_comparisons(votes: Votes[Comparisons], result: Result, *, gold: Any = 
     """Study the workers of a fit of comparisons; arguments as in `study_by_distance`."""
     parts = study_parts(votes, result, gold=gold, idle=idle, judge=no_behaviour_flags)
     votes = parts["votes"]
+    if is_about_two(votes):
+        return _study_of_two(parts, votes, result, gold)
     rows = rows_of(votes)
     posterior = reliability(rows, _scores(votes, result))
-    parts["quality"] = _with_columns(parts["quality"], votes, result, posterior)
+    spans = posterior.mean, posterior.low, posterior.high
+    parts["quality"] = _with_columns(parts["quality"], votes, result, spans)
     others = [flag for flag in parts["flags"] if flag.name in ("copying", "fast")]
     parts["flags"] = [*pair_flags(votes, posterior, result), *others, *_unknown(votes)]
     return PairStudy(**parts)
+
+
+# ----------------------------------------------------------------
+# Two systems. If one of them wins most of the time, every worker who votes for it follows the scores, also one who
+# never looked: reliability is then measured on gold, or by whether a worker names the same winner in both orders.
+
+ON_GOLD, IN_BOTH_ORDERS = "the share of gold tasks right", "the share of tasks with the same winner in both orders"
+UNMEASURED = "not measured: with two items it needs gold, or the pairs in both orders"
+
+
+@dataclass(frozen=True, eq=False)
+class TwoItemStudy(PairStudy):
+    """Study of workers who compare the same two items in every task; `basis` says what their reliability is."""
+
+    basis: str = UNMEASURED
+
+    def worker_tables(self, ends: int) -> list[Table]:
+        """Return the tables with the basis of the reliability in their titles."""
+        return [replace(table, title=f"{table.title} ({self.basis})") for table in super().worker_tables(ends)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return super().to_dict() | {"reliability_basis": self.basis}
+
+
+def is_about_two(votes: Votes[Comparisons]) -> bool:
+    """Whether all answers compare the same two items."""
+    answers = votes.answers
+    return len(np.unique(np.concatenate([answers.left, answers.right]))) == 2
+
+
+def _study_of_two(parts: dict[str, Any], votes: Votes[Comparisons], result: Result, gold: Any) -> TwoItemStudy:
+    """Complete the study of workers who compare two items."""
+    basis, (share, n) = UNMEASURED, (np.full(votes.n_workers, np.nan), np.zeros(votes.n_workers))
+    for words, measured in ((ON_GOLD, _right_on_gold(votes, gold)), (IN_BOTH_ORDERS, _same_in_both_orders(votes))):
+        if measured[1].any():
+            basis, (share, n) = words, measured
+            break
+    ends = [jeffreys(float(x), int(k)) if k else (np.nan, np.nan) for x, k in zip(share, n, strict=True)]
+    low, high = (np.array(values, dtype=float) for values in zip(*ends, strict=True))
+    parts["quality"] = _with_columns(parts["quality"], votes, result, (share, low, high))
+    others = [flag for flag in parts["flags"] if flag.name in ("copying", "fast")]
+    enough = np.bincount(votes.worker, votes.answers.outcome != 2, votes.n_workers) >= LEAST
+    parts["flags"] = [*dict(_one_sided(votes, result, enough)).values(), *others, *_unknown(votes)]
+    return TwoItemStudy(**parts, basis=basis)
+
+
+def _right_on_gold(votes: Votes[Comparisons], gold: Any) -> tuple[F8, F8]:
+    """Share of the gold tasks that each worker has right, and their number; a task with repeats counts once."""
+    empty = np.zeros(votes.n_workers)
+    if gold is None:
+        return empty, empty
+    tasks, truth = votes.kind.hooks.gold_answers(votes, gold)
+    winner = np.full(votes.n_tasks, -2)
+    winner[tasks] = truth.winner
+    rows = pl.DataFrame({"task": votes.task, "worker": votes.worker}).with_columns(
+        known=winner[votes.task] > -2, value=(votes.answers.winner == winner[votes.task]).astype(float)
+    )
+    return _by_worker(rows.filter(pl.col("known")), votes.n_workers)
+
+
+def _same_in_both_orders(votes: Votes[Comparisons]) -> tuple[F8, F8]:
+    """Share of the tasks seen in both orders in which each worker names the same winner, and their number."""
+    columns = {"task": votes.task, "worker": votes.worker, "left": votes.answers.left, "winner": votes.answers.winner}
+    rows = pl.DataFrame(columns).unique(["task", "worker", "left"], maintain_order=True)
+    pairs = rows.group_by("task", "worker", maintain_order=True).agg(
+        n=pl.len(), value=(pl.col("winner").n_unique() == 1).cast(pl.Float64)
+    )
+    return _by_worker(pairs.filter(pl.col("n") == 2), votes.n_workers)
+
+
+def _by_worker(rows: pl.DataFrame, n_workers: int) -> tuple[F8, F8]:
+    """Mean over the tasks of each worker, and the number of tasks."""
+    tasks = rows.group_by("task", "worker", maintain_order=True).agg(pl.col("value").mean())
+    worker = tasks["worker"].to_numpy()
+    n = np.bincount(worker, minlength=n_workers).astype(float)
+    return np.bincount(worker, tasks["value"].to_numpy(), n_workers) / np.where(n > 0, n, np.nan), n
 
 
 def flag_comparisons(votes: Votes[Comparisons], result: Result) -> list[Flag]:
@@ -123,7 +205,7 @@ def _scores(votes: Votes[Comparisons], result: Result) -> Any:
 
 
 def _with_columns(
-    quality: pl.DataFrame, votes: Votes[Comparisons], result: Result, posterior: ReliabilityPosterior
+    quality: pl.DataFrame, votes: Votes[Comparisons], result: Result, spans: tuple[F8, F8, F8]
 ) -> pl.DataFrame:
     m, answers = votes.n_workers, votes.answers
     n = np.bincount(votes.worker, minlength=m)
@@ -132,9 +214,10 @@ def _with_columns(
     has_answers = n > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         columns = {
-            "reliability": np.where(has_answers, posterior.mean, np.nan),
-            "reliability_low": np.where(has_answers, posterior.low, np.nan),
-            "reliability_high": np.where(has_answers, posterior.high, np.nan),
+            **{
+                name: np.where(has_answers, values, np.nan)
+                for name, values in zip(("reliability", "reliability_low", "reliability_high"), spans, strict=True)
+            },
             "left": left / (n - ties),
             "ties": ties / n,
             "slope": result.slope,
