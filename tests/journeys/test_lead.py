@@ -106,6 +106,16 @@ def test_the_report_of_a_run_measures_what_the_report_of_the_file_measures(journ
     assert of_run.split(cut)[1][:3000] == of_file.split(cut)[1][:3000]
 
 
+def test_doubtful_tasks_show_what_they_are_about(journey, commands):
+    for question in ("complaint", "severity", "topics"):
+        page = (journey[1] / f"report-{question}.html").read_text(encoding="utf-8")
+        assert "the parcel “Nr." in page
+    code, out, err = commands("next", journey[1] / "runs" / "complaint")
+    assert code == 0, err
+    assert "Message " in out
+    assert "the parcel" in out
+
+
 def test_predictions_fit_the_project(journey):
     made, folder, _ = journey
     tasks = json.loads((folder / "back.json").read_text(encoding="utf-8"))
