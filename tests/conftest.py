@@ -30,6 +30,7 @@ MARKS = {
     "tests/docs/test_pages.py": ("slow",),
     "tests/golden/test_learn": ("torch",),
     "tests/laws/test_answer_learners.py": ("torch",),
+    "tests/journeys/": ("slow",),
     "tests/laws/": ("slow",),
     "tests/laws/test_learners.py": ("torch",),
     "tests/learn/": ("torch",),

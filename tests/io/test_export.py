@@ -182,7 +182,7 @@ def test_label_studio_predictions(tmp_path, result):
     assert prediction["model_version"] == "crowdwise:majority_vote"
     assert prediction["score"] == 1.0
     assert prediction["result"] == [
-        {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": ["cat"]}}
+        {"from_name": "label", "to_name": "text", "type": "choices", "value": {"choices": ["cat"]}, "score": 1.0}
     ]
     votes = cw.read(tmp_path / "p.json", predictions=True, columns={"task": "task"})
     assert votes.to_frame()["label"].to_list() == result.to_table()["label"].to_list()

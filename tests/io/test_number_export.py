@@ -140,19 +140,20 @@ def test_estimates_as_tables(tmp_path, found):
 def test_estimates_as_predictions(tmp_path, found):
     write_result(found, tmp_path / "p.json", "label_studio")
     tasks = json.loads((tmp_path / "p.json").read_text())
-    assert [task["data"]["text"] for task in tasks] == ["t1", "t2", "t3", "t4"]
+    assert [task["data"]["text"] for task in tasks] == ["t1", "t2", "t3"]  # t4 has no answer
     first = tasks[0]
     assert first["data"]["low"] < found.mean[0] < first["data"]["high"]
     said = first["predictions"][0]
-    assert "score" not in said  # a number has no confidence
+    assert 0 <= said["score"] <= 1
     assert said["result"][0] == {
+        "score": said["score"],
         "from_name": "value",
         "to_name": "text",
         "type": "number",
         "value": {"number": found.mean[0]},
     }
     back = cw.read(tmp_path / "p.json", predictions=True, columns={"task": "task"})
-    np.testing.assert_array_equal(back.answers.value[:, 0], found.mean)
+    np.testing.assert_array_equal(back.answers.value[:, 0], found.mean[:3])
 
 
 def test_predictions_go_back_into_a_project(tmp_path, album):

@@ -74,3 +74,39 @@ def test_luck_with_one_label_leads_neither_list():
     assert (best["worker"].to_list(), worst["worker"].to_list()) == (["sure", "good"], ["bad", "unlucky"])
     best, worst = best_and_worst(table, 3)
     assert (len(best), len(worst)) == (5, 0)
+
+
+def yes_or_no(seed, source=None):
+    """Eight good workers on yes/no questions, and one who guessed on 196 of 400, with luck."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(2, size=400)
+    skill = rng.uniform(0.75, 0.95, size=8)
+    rows = [
+        (i, f"w{w}", int(truth[i] if rng.random() < skill[w] else 1 - truth[i]))
+        for i in range(400)
+        for w in rng.choice(8, 4, replace=False)
+    ]
+    rows += [(i, "guess", int(rng.integers(2))) for i in rng.choice(400, 196, replace=False)]
+    votes = cw.Annotations.from_arrays(*zip(*rows, strict=True))
+    if source is not None:
+        votes = votes.about(workers={"worker": votes.workers, "source": [source] * votes.n_workers})
+    return votes
+
+
+def test_a_worker_at_chance_is_not_coached():
+    # The guesses of seed 10 were right in 59 % of the cases: too often for the flag, and no sign of knowledge.
+    for seed in (3, 10):
+        votes = yes_or_no(seed)
+        look = cw.workers.study(votes, cw.classes.Hierarchical().fit(votes))
+        assert "guess" not in {flag.worker for flag in look.coachable}
+
+
+def test_models_are_not_coached():
+    truth = np.tile(np.arange(3), 60)
+    rows = [(i, f"w{w}", int(truth[i])) for i in range(180) for w in range(5)]
+    rows += [(i, "swap", int({0: 1, 1: 1, 2: 2}[truth[i]])) for i in range(180)]
+    votes = cw.Annotations.from_arrays(*zip(*rows, strict=True))
+    result = cw.classes.Hierarchical().fit(votes)
+    assert {flag.worker for flag in cw.workers.coachable(votes, result)} == {"swap"}
+    model = votes.about(workers={"worker": ["swap"], "source": ["model"]})
+    assert cw.workers.coachable(model, result) == []

@@ -10,7 +10,7 @@ import typer
 
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
-from .loading import check_method_name, load, load_prior, resolve_method
+from .loading import below, check_method_name, for_each_question, load, load_prior, resolve_method
 from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes, parse_params
 from .partitions import (
     Dask,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 @reads_votes
+@for_each_question(below, "gold", "check", "prior", "json")
 def aggregate(
     votes: Votes,
     method: Method = None,
@@ -138,7 +139,7 @@ def aggregate(
     if output is not None:
         from ..io.run_folder import Run
 
-        Run(result, annotations).save(output, force=force)
+        Run(result, annotations, gold=gold_labels).save(output, force=force)
     written = write_check(result, check, seed)
     if json:
         counts = {"annotations": len(annotations), "tasks": annotations.n_tasks, "workers": annotations.n_workers}

@@ -84,7 +84,7 @@ def _from_file(votes: str, request: FitRequest) -> FittedVotes:
 
 
 def _from_run(votes: str, request: FitRequest) -> FittedVotes:
-    from ..evaluation.fitting import calibrated_on
+    from ..evaluation.fitting import calibrated_on, sampling_of
     from ..io.run_folder import Run
     from ..kinds.classes.workers.removal import blind_to
 
@@ -99,7 +99,11 @@ def _from_run(votes: str, request: FitRequest) -> FittedVotes:
     )
     sampling = resolve_sampling(request.sampling, request.gold[0], gold, answers.tasks, result)
     if gold is None:
-        return FittedVotes(answers, result, None, truth, None, run.history)
+        # The gold of the fit measures what it measures when the file is fitted; chosen gold measures nothing.
+        measures = request.evaluate_gold and sampling_of(result) not in ("weights", "chosen")
+        fit_gold = run.gold if measures else None
+        blind = None if fit_gold is None else blind_to(result, answers, True)
+        return FittedVotes(answers, result, fit_gold, truth, blind, run.history)
     is_fit_gold = used_in_fit(result, gold)
     reason = _calibration_obstacle(result, is_fit_gold, saved.folder is not None)
     with error_context(votes, request.gold[0]):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..core.options import ReadOptions
+from ..core.options import ALL, ReadOptions
 from .options import Json, Votes, option
-from .terminal import info, print_blocks, print_json, print_table
+from .terminal import clean, info, print_blocks, print_json, print_table
 from .vote_options import read_votes, reads_votes
 
 if TYPE_CHECKING:
@@ -23,8 +24,23 @@ def inspect(
     json: Json = False,
     classes: Annotated[int, option("Output", "--classes", "Number of classes to list.", min=1)] = 20,
 ) -> None:
-    """Describe a file of votes: format, columns, classes, overlap, dropped rows, and warnings."""
-    reading = read_votes(votes, read_options)
+    """Describe a file of votes: format, columns, classes, overlap, dropped rows, and warnings.
+
+    Of an export with several questions, all are listed; --question NAME describes one.
+    """
+    from ..io.formats.records import SeveralQuestions
+    from ..io.questions import questions_of
+
+    try:
+        if read_options.question == ALL:
+            _inspect_questions(votes, read_options, questions_of(votes, read_options), json)
+            return
+        reading = read_votes(votes, read_options)
+    except SeveralQuestions as several:
+        if votes == "-":
+            raise
+        _inspect_questions(votes, read_options, several.questions, json)
+        return
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
@@ -37,6 +53,51 @@ def inspect(
     print_blocks(tables)
     for line in facts["ledger"]["notes"] + facts["advice"]:
         info("·", line)
+
+
+def _inspect_questions(votes: str, read_options: ReadOptions, questions: tuple[str, ...], json: bool) -> None:
+    """List the questions of an export, with kind, counts and agreement."""
+    readings = {name: read_votes(votes, replace(read_options, question=name)) for name in questions}
+    facts = {name: _question_facts(reading) for name, reading in readings.items()}
+    first = next(iter(readings.values()))
+    if json:
+        print_json({"format": first.format, "why": first.why, "questions": facts})
+        return
+    info(f"{first.format} ({clean(first.why)}): {len(questions)} questions")
+    rows = [
+        [
+            name,
+            fact["kind"],
+            f"{fact['answers']:,}",
+            f"{fact['tasks_answered']:,} of {fact['tasks']:,}",
+            f"{fact['workers']:,}",
+            f"{fact['gold']:,}",
+            "–" if fact["alpha"] is None else f"{fact['alpha']:.3f}",
+        ]
+        for name, fact in facts.items()
+    ]
+    header = ["question", "kind", "answers", "tasks answered", "workers", "gold", "Krippendorff's alpha"]
+    print_table("Questions", header, rows, stderr=False)
+    for name, reading in readings.items():
+        dropped = "; ".join(f"{n:,} {reason}" for reason, n in reading.annotations.ledger.dropped.items())
+        notes = [*([f"not used: {dropped}"] if dropped else []), *reading.annotations.ledger.notes]
+        for line in notes:
+            info("·", clean(f"{name}: {line}"))
+    info(f"describe one: --question {clean(questions[0])}; aggregate all: crowdwise aggregate --question all -o FOLDER")
+
+
+def _question_facts(reading: Reading) -> dict[str, Any]:
+    votes = reading.annotations
+    return {
+        "kind": votes.kind.name,
+        "answers": len(votes),
+        "tasks": votes.n_tasks,
+        "tasks_answered": int((votes.labels_per_task > 0).sum()),
+        "workers": int((votes.labels_per_worker > 0).sum()),
+        "gold": 0 if reading.gold is None else len(reading.gold),
+        "alpha": votes.kind.hooks.alpha(votes),
+        "ledger": votes.ledger.to_dict(),
+    }
 
 
 def _origin(reading: Reading) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.kind import KindHooks
-from ..core.options import ReadOptions
-from .terminal import info
+from ..core.options import ALL, ReadOptions
+from .terminal import clean, info
 from .vote_options import read_known_labels, read_votes
 
 if TYPE_CHECKING:
@@ -153,3 +156,76 @@ def load_prior(prior: Path) -> Any:
         return frame.with_columns(pl.col("n").cast(pl.Float64))
     except pl.exceptions.PolarsError:
         raise DataError(f"{table.where}: the column 'n' must hold numbers") from None
+
+
+# ----------------------------------------------------------------
+# --question all: a command runs once for each question of an export, or for each run that it led to.
+
+# How to call the output of one question: a function of the output and of the question's folder name.
+NameOutput = Callable[[Path, str], Path]
+
+
+def for_each_question(name_output: NameOutput, *refused: str) -> Callable[..., Callable[..., None]]:
+    """Make a command accept --question all, and a folder with one run per question.
+
+    Args:
+        name_output: How the output of one question is called.
+        *refused: Parameters that are about one question.
+    """
+
+    def decorator(command: Callable[..., None]) -> Callable[..., None]:
+        from ..core.errors import DataError
+
+        @wraps(command)
+        def run(**options: Any) -> None:
+            calls = list(_calls(options, name_output, refused))
+            if not calls:
+                command(**options)
+            for question, call in calls:
+                info(f"question {clean(question)}:")
+                try:
+                    command(**call)
+                except DataError as error:
+                    raise DataError(f"question {question!r}: {error}") from error
+
+        return run
+
+    return decorator
+
+
+def _calls(
+    options: Mapping[str, Any], name_output: NameOutput, refused: tuple[str, ...]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the options of each question; nothing if the command is about one."""
+    from ..core.errors import ParameterError
+
+    votes, read_options, output = options["votes"], options["read_options"], options["output"]
+    if read_options.question != ALL and not Path(votes).is_dir():
+        return
+    from ..io.questions import folder_names, questions_of, runs_in
+
+    runs = runs_in(votes)
+    if not runs and read_options.question != ALL:
+        return
+    for name in refused:
+        if options[name]:
+            raise ParameterError(f"--{name.replace('_', '-')} is for one question; name it with --question NAME")
+    if output is None:
+        raise ParameterError("--question all writes one folder per question: name a folder for them with -o")
+    if runs:
+        for run in runs:
+            yield run.name, {**options, "votes": str(run), "output": name_output(output, run.name)}
+        return
+    for question, folder in folder_names(questions_of(votes, read_options)).items():
+        one = {"read_options": replace(read_options, question=question), "output": name_output(output, folder)}
+        yield question, {**options, **one}
+
+
+def below(output: Path, name: str) -> Path:
+    """Return FOLDER/NAME."""
+    return output / name
+
+
+def beside(output: Path, name: str) -> Path:
+    """Return report-NAME.html for report.html."""
+    return output.with_name(f"{output.stem}-{name}{output.suffix}")

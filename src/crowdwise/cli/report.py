@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ..core.options import ReadOptions
 from .fitted import FitRequest, load_or_fit
-from .loading import is_run
+from .loading import beside, for_each_question, is_run
 from .options import (
     Force,
     Gold,
@@ -29,6 +29,7 @@ from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
 
 
 @reads_votes
+@for_each_question(beside, "gold", "truth", "check", "title")
 def report(
     votes: VotesOrRun,
     method: Method = None,

@@ -174,6 +174,10 @@ class KindHooks:
         """Return only the flags of `study`."""
         raise self._missing("flags")
 
+    def alpha(self, votes: Votes[Any]) -> float | None:  # noqa: ARG002
+        """Return Krippendorff's alpha by the kind's own distance; None if it is undefined."""
+        raise self._missing("alpha")
+
     def check_grades(self, votes: Votes[Any], **options: Any) -> None:  # noqa: ARG002
         """Raise if options of agreement do not fit the votes."""
         raise self._missing("check_grades")

@@ -27,6 +27,7 @@ class Ledger:
         rows_used: Rows that became votes.
         dropped: Number of dropped rows per reason.
         notes: Notes for the user.
+        question: Which question of an export was read.
 
     >>> Ledger(rows_in=5, rows_used=4, dropped={"no label": 1}).rows_dropped
     1
@@ -36,6 +37,7 @@ class Ledger:
     rows_used: int
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    question: str | None = None
 
     def __post_init__(self) -> None:
         dropped = {reason: int(n) for reason, n in self.dropped.items() if n}
@@ -45,7 +47,7 @@ class Ledger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support copying and pickling, which a mapping proxy does not."""
-        return Ledger, (self.rows_in, self.rows_used, dict(self.dropped), self.notes)
+        return Ledger, (self.rows_in, self.rows_used, dict(self.dropped), self.notes, self.question)
 
     @property
     def rows_dropped(self) -> int:
@@ -59,6 +61,7 @@ class Ledger:
             rows_used=self.rows_used + other.rows_used,
             dropped={r: self.dropped.get(r, 0) + other.dropped.get(r, 0) for r in reasons},
             notes=tuple(dict.fromkeys(self.notes + other.notes)),
+            question=self.question if self.question == other.question else None,
         )
 
     def then(self, later: Ledger) -> Ledger:
@@ -69,6 +72,7 @@ class Ledger:
             rows_used=later.rows_used,
             dropped={r: self.dropped.get(r, 0) + later.dropped.get(r, 0) for r in reasons},
             notes=self.notes,
+            question=self.question,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,4 +83,5 @@ class Ledger:
             "rows_dropped": self.rows_dropped,
             "dropped": dict(self.dropped),
             "notes": list(self.notes),
+            **({} if self.question is None else {"question": self.question}),
         }

@@ -12,6 +12,7 @@ from .intake.repeats import Duplicates, check_duplicates
 
 Multiple = Literal["error", "join", "drop", "set"]
 Rejected = Literal["keep", "drop"]
+ALL = "all"  # as a question: every question of the export
 SETS = "sets"  # the kind of answers that hold several labels at once
 
 

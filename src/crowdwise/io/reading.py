@@ -131,7 +131,7 @@ def _build_votes(
         )
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
-    ledger = _with_dropped(coded.ledger, content.dropped)
+    ledger = _with_dropped(coded.ledger, content)
     _refuse_empty(ledger, where, format)
     return kind.votes._of(replace(coded, ledger=ledger))
 
@@ -141,15 +141,24 @@ def _attach_file_tables(votes: Any, content: ParsedFile, where: str, columns: Ma
     if content.items is not None:
         of_tasks = {role: column for role, column in columns.items() if role in TASK_COLUMNS}
         named_facts = facts_of_items(content.items(), of_tasks, where)
-        content.about_tasks = content.about_tasks if named_facts is None else named_facts
+        content.about_tasks = _joined(content.about_tasks, named_facts)
     if content.workers is not None and content.workers.width > 1:
         votes = votes.about(workers=content.workers)
     return votes if content.about_tasks is None else votes.about(tasks=content.about_tasks)
 
 
-def _with_dropped(ledger: Ledger, dropped: Mapping[str, int]) -> Ledger:
+def _joined(first: pl.DataFrame | None, second: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Return both tables about the tasks; the second's columns replace those of the first."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first.drop(set(second.columns) - {"task"}, strict=False).join(second, on="task", how="full", coalesce=True)
+
+
+def _with_dropped(ledger: Ledger, content: ParsedFile) -> Ledger:
+    dropped = content.dropped
     reasons = {r: dropped.get(r, 0) + ledger.dropped.get(r, 0) for r in dict.fromkeys([*dropped, *ledger.dropped])}
-    return Ledger(ledger.rows_in + sum(dropped.values()), ledger.rows_used, reasons, ledger.notes)
+    rows_in = ledger.rows_in + sum(dropped.values())
+    return Ledger(rows_in, ledger.rows_used, reasons, ledger.notes, content.question)
 
 
 def _refuse_empty(ledger: Ledger, where: str, format: str) -> None:

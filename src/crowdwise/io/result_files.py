@@ -87,6 +87,10 @@ def in_parts(folder: Path) -> dict[str, Any] | None:
 def load_files(folder: Path) -> Result:
     """Load the result from its files; of a partitioned result, everything but the tasks."""
     missing = [name for name in ALWAYS if not (folder / name).is_file()]
+    runs = sorted(path.parent.name for path in folder.glob("*/result.json"))
+    if missing and runs:
+        shown = printable(str(folder))
+        raise DataError(f"{shown} holds {len(runs)} runs, {quote(runs)}; name one of them: {shown}/{runs[0]}")
     if missing:
         raise DataError(f"{printable(str(folder))} is not a saved result: {missing[0]} is missing")
     about = read_json(folder / "result.json")

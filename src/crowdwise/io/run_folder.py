@@ -38,7 +38,9 @@ TABLES = (LABELS, "labels.csv", "workers.csv", CONFUSION, "confusion.csv", LEDGE
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
 # All files that a run may write; other files in its folder are not touched.
 LINKS = "links.parquet"
-OWN = (*TABLES, *FILES, VOTES, SAMPLE, BLIND, *ABOUT, LINKS, HISTORY, "items.csv")
+# The known labels that the fit was given, as text.
+GOLD = "gold.parquet"
+OWN = (*TABLES, *FILES, VOTES, SAMPLE, BLIND, *ABOUT, LINKS, GOLD, HISTORY, "items.csv")
 # Writes further files into the folder of the run.
 More = Callable[[Path], None]
 
@@ -53,6 +55,7 @@ class Run:
         history: Training history of a neural network, one row per epoch.
         ledger: What became of every row that was read; by default that of the votes.
         folder: The folder that holds the tasks of a partitioned result.
+        gold: Table of the known labels that the fit was given.
 
     >>> import crowdwise as cw, tempfile
     >>> votes = cw.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["cat", "cat", "dog"])
@@ -67,6 +70,7 @@ class Run:
     history: pl.DataFrame | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
     folder: Path | None = None  # set for partitioned results only
+    gold: pl.DataFrame | None = None
 
     def __post_init__(self) -> None:
         if self.votes is not None and self.ledger.rows_in == 0:
@@ -100,6 +104,8 @@ class Run:
                 for name, table in zip((*ABOUT, LINKS), tables, strict=True):
                     if table is not None:
                         table.write_parquet(new / name)
+            if self.gold is not None:
+                self.gold.with_columns(pl.all().cast(pl.String)).write_parquet(new / GOLD)
             if self.history is not None:
                 to_csv(self.history, new / HISTORY)
             if more is not None:
@@ -133,7 +139,7 @@ class Run:
         if (folder / HISTORY).is_file():
             table = open_table(folder / HISTORY)
             history = table.read(table.header)
-        return Run(result, votes, history, ledger)
+        return Run(result, votes, history, ledger, gold=saved_about(folder, GOLD))
 
     def shown(self) -> tuple[Run, str | None]:
         """Return the run to display, and a note: a partitioned run is reduced to a sample of its tasks."""
@@ -227,7 +233,9 @@ def saved_ledger(path: Path) -> Ledger:
     stored = read_json(path)
     try:
         dropped = {reason: int(n) for reason, n in stored["dropped"].items()}
-        ledger = Ledger(int(stored["rows_in"]), int(stored["rows_used"]), dropped, tuple(map(str, stored["notes"])))
+        notes, question = tuple(map(str, stored["notes"])), stored.get("question")
+        question = None if question is None else str(question)
+        ledger = Ledger(int(stored["rows_in"]), int(stored["rows_used"]), dropped, notes, question)
         if min(ledger.rows_in, ledger.rows_used, *dropped.values()) < 0:
             raise ValueError("a number of rows is negative")
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, OverflowError) as error:

@@ -111,6 +111,11 @@ class DistanceHooks(PackageHooks):
         distances: F8 = self._module("answers").distance(answers, i, j)
         return distances
 
+    def alpha(self, votes: Votes[Any]) -> float | None:
+        from ..workers.distance_based import alpha
+
+        return alpha(votes)
+
     def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
         return self._module("fitting").estimated_answers(votes, result)
 

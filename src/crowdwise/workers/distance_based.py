@@ -20,7 +20,7 @@ from ..core.kind import KindHooks
 from ..core.result import Result
 from ..core.votes import Votes
 from ..stats.abilities import BehaviourPosterior, posterior_from_means, shrunk_error, zero_posterior
-from ..stats.distance_based import Closeness, TaskRows, closeness, copies
+from ..stats.distance_based import Closeness, Distance, TaskRows, closeness, copies
 from ..stats.ragged import ranges
 from .flags import Coefficient, Flag, examples
 from .studied import RankedStudy, number
@@ -294,6 +294,13 @@ def study_parts(
         "flags": distance_flags(votes, inputs, speed_),
         "speed": speed_,
     }
+
+
+def alpha(votes: Votes[Any], distance: Distance | None = None) -> float | None:
+    """Return Krippendorff's alpha by a distance of rows, by default that of the kind; None if it is undefined."""
+    rows = TaskRows(votes.task, votes.worker, votes.n_tasks, votes.n_workers)
+    close = closeness(rows, distance or partial(votes.kind.hooks.distance, votes.answers))
+    return _coefficient(close).value
 
 
 def judged_workers(votes: Votes[Any]) -> set[Any]:

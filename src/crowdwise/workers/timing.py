@@ -1,4 +1,4 @@
-"""Time per label: pauses between a worker's labels, with long pauses counted as breaks."""
+"""Working time per label: the durations in the file, else the pauses between a worker's labels without breaks."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ def in_time(annotations: Votes[Any]) -> I8:
 
 
 def timing(annotations: Votes[Any], idle: float) -> dict[str, F8 | I8]:
-    """Return median and quartiles of the seconds between labels, and the number of breaks, for each worker.
+    """Return median and quartiles of the seconds per label, and the number of breaks, for each worker.
 
-    Pauses longer than `idle` seconds are breaks and left out; NaN without two consecutive labels with times.
+    Longer times than `idle` seconds are breaks and left out; NaN without durations or two consecutive labels with
+    times.
     """
     m = annotations.n_workers
-    rows = in_time(annotations)
+    worker, seconds = _seconds(annotations)
+    is_break = seconds > idle
+    keep = np.isfinite(seconds) & (seconds >= 0) & ~is_break
+    breaks = np.bincount(worker[is_break], minlength=m)
+    return {**_quartiles(worker[keep], seconds[keep], m), "n_idle": breaks}
+
+
+def _quartiles(worker: npt.NDArray[Any], seconds: F8, m: int) -> dict[str, F8]:
+    """Return median and quartiles for each worker; NaN without values."""
+    order = np.argsort(worker, kind="stable")
+    worker, seconds = worker[order], seconds[order]
+    edges = np.searchsorted(worker, np.arange(m + 1))
     out = np.full((3, m), np.nan)
-    breaks = np.zeros(m, dtype=np.int64)
-    if len(rows) > 1 and annotations.time is not None:
-        same = annotations.worker[rows[1:]] == annotations.worker[rows[:-1]]
-        worker = annotations.worker[rows[1:]][same]
-        pause = np.diff(annotations.time[rows])[same]
-        long = pause > idle
-        breaks = np.bincount(worker[long], minlength=m)
-        worker, pause = worker[~long], pause[~long]
-        edges = np.searchsorted(worker, np.arange(m + 1))
-        for w in np.unique(worker).tolist():
-            out[:, w] = np.quantile(pause[edges[w] : edges[w + 1]], [0.25, 0.5, 0.75])
-    return {"seconds_median": out[1], "seconds_q1": out[0], "seconds_q3": out[2], "n_idle": breaks}
+    for w in np.unique(worker).tolist():
+        out[:, w] = np.quantile(seconds[edges[w] : edges[w + 1]], [0.25, 0.5, 0.75])
+    return {"seconds_median": out[1], "seconds_q1": out[0], "seconds_q3": out[2]}
 
 
 # ----------------------------------------------------------------
@@ -75,20 +78,16 @@ def speed(votes: Votes[Any], idle: float = 600.0) -> Speed:
     """
     worker, seconds = _seconds(votes)
     keep = np.isfinite(seconds) & (seconds > 0) & (seconds <= idle)
-    worker, seconds = worker[keep], seconds[keep]
-    order = np.argsort(worker, kind="stable")
-    worker, seconds = worker[order], seconds[order]
-    edges = np.searchsorted(worker, np.arange(votes.n_workers + 1))
-    out = np.full((3, votes.n_workers), np.nan)
-    for w in np.unique(worker).tolist():
-        out[:, w] = np.quantile(seconds[edges[w] : edges[w + 1]], [0.25, 0.5, 0.75])
-    n = np.diff(edges)
-    usual, quick = _quick(out[1], n)
-    return Speed(out[1], out[0], out[2], n, usual, quick)
+    quartiles = _quartiles(worker[keep], seconds[keep], votes.n_workers)
+    n = np.bincount(worker[keep], minlength=votes.n_workers)
+    median = quartiles["seconds_median"]
+    usual, quick = _quick(median, n)
+    return Speed(median, quartiles["seconds_q1"], quartiles["seconds_q3"], n, usual, quick)
 
 
 def _seconds(votes: Votes[Any]) -> tuple[npt.NDArray[np.int32], F8]:
-    if votes.duration is not None:
+    """Return workers and seconds of the rows: a duration is measured, a pause may be anything."""
+    if votes.duration is not None and np.isfinite(votes.duration).any():
         return votes.worker, votes.duration
     rows = in_time(votes)
     if votes.time is None or len(rows) < 2:

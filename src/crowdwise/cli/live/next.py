@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Tasks shown on the terminal, and names listed for one task.
 MAX_ROWS, MAX_NAMES = 20, 5
+# Longest content of a task.
+MAX_CONTENT = 60
 
 
 @reads_votes
@@ -92,22 +94,34 @@ def next_(
         return
     for line in (budget_plan.trust.sentence(), *budget_plan.sentences()):
         info(clean(line))
-    header = ["task", "label", "sure", "labels", "votes", "gain", "ask", "why"]
+    content = _contents(fitted.votes, budget_plan.tasks)
+    header = ["task", *(["content"] if content else []), "label", "sure", "labels", "votes", "gain", "ask", "why"]
     if budget_plan.n_votes:
-        print_table("Ask for votes", header, _rows(budget_plan.tasks, "vote"), stderr=False)
+        print_table("Ask for votes", header, _rows(budget_plan.tasks, "vote", content), stderr=False)
     if budget_plan.n_expert:
-        print_table("Ask an expert", [*header[:4], "why"], _rows(budget_plan.tasks, "expert"), stderr=False)
+        print_table("Ask an expert", [*header[:-4], "why"], _rows(budget_plan.tasks, "expert", content), stderr=False)
     if output is not None:
         info(f"written to {output}")
 
 
-def _rows(table: pl.DataFrame, todo: str) -> list[list[str]]:
+def _contents(votes: Any, table: pl.DataFrame) -> dict[Any, str]:
+    """Return the content of the tasks that may be shown, shortened; empty if the votes carry none."""
+    from ...core.content import contents
+    from ...report.text import shown
+
+    tasks = table["task"].to_list()
+    lines = {task: shown(line, MAX_CONTENT) for task, line in zip(tasks, contents(votes, tasks), strict=True)}
+    return lines if any(lines.values()) else {}
+
+
+def _rows(table: pl.DataFrame, todo: str, content: dict[Any, str]) -> list[list[str]]:
     import polars as pl
 
     rows = []
     selected = table.filter((pl.col("todo") == todo) & ((pl.col("votes") > 0) | (todo == "expert")))
     for row in selected.head(MAX_ROWS).to_dicts():
-        cells = [str(row["task"]), str(row["label"]), f"{row['confidence']:.0%}", str(row["n_labels"])]
+        cells = [str(row["task"])] + ([content[row["task"]]] if content else [])
+        cells += [str(row["label"]), f"{row['confidence']:.0%}", str(row["n_labels"])]
         if todo == "vote":
             more = "" if len(row["ask"]) <= MAX_NAMES else f" and {len(row['ask']) - MAX_NAMES} more"
             cells += [str(row["votes"]), f"{row['gain']:+.3f}", ", ".join(map(str, row["ask"][:MAX_NAMES])) + more]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ...core.kind import Kind
     from ...core.result import Result
     from ..reading import Reading
+    from .predictions import QuestionResult
 
 # name -> "module:function", imported on first use. A function takes the object to write and the path.
 VOTES = {
@@ -64,10 +66,7 @@ VOTES_BY_KIND: dict[str, dict[str, str]] = {
     "outlines": SHAPES,
     "spans": {"prodigy": "sequences:write_prodigy", "doccano": "sequences:write_doccano"},
 }
-SHAPE_RESULTS = {
-    "coco": "shapes:write_coco_result",
-    "label_studio": "shapes:write_label_studio_result",
-}
+SHAPE_RESULTS = {"coco": "shapes:write_coco_result"}
 RESULTS_BY_KIND: dict[str, dict[str, str]] = {
     "boxes": SHAPE_RESULTS,
     "outlines": SHAPE_RESULTS,
@@ -77,7 +76,7 @@ RESULTS = {
     "csv": "tables:write_csv",
     "jsonl": "tables:write_jsonl",
     "parquet": "tables:write_parquet",
-    "label_studio": "predictions:write_predictions",
+    "label_studio": "predictions:write_parts",
     "hf_dataset": "hf_dataset:write_dataset",
     "soft_labels": "tables:write_soft_labels",
     "preferences": "preferences:write_preferences",
@@ -85,10 +84,15 @@ RESULTS = {
 RESULT_FORMATS_OF_KIND = {
     "classes": tuple(name for name in RESULTS if name != "preferences"),
     "numbers": ("label_studio",),
+    "sets": ("label_studio",),
     "spans": ("label_studio",),
+    "boxes": ("label_studio",),
+    "outlines": ("label_studio",),
     "texts": ("label_studio",),
-    "comparisons": ("preferences",),
+    "comparisons": ("label_studio", "preferences"),
 }
+# The format that takes the results of several questions.
+PREDICTIONS = "label_studio"
 # Formats that also take the table about the tasks.
 WITH_ABOUT = ("preferences",)
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
@@ -116,6 +120,7 @@ def write_result(
     format: str | None = None,
     original: Reading | None = None,
     about: pl.DataFrame | None = None,
+    at_least: float | None = None,
 ) -> tuple[str, ...]:
     """Write labels and probabilities of a result; return notes.
 
@@ -125,16 +130,34 @@ def write_result(
         format: Name of the format; by default the ending of the path.
         original: The export of Label Studio that the votes came from, whose tasks get predictions.
         about: Table about the tasks.
+        at_least: Predictions for Label Studio with a lower score are left out.
     """
-    if original is not None and format != "label_studio":
-        raise ParameterError("--original is for predictions; use --to label_studio")
-    own_formats = RESULTS_BY_KIND.get(result.kind.name, {})
-    name = _named(RESULTS | own_formats, path, format)
-    if name not in own_formats:
-        several = not result.kind.columns.keys() <= {*result.to_table().columns}
-        _refuse(name, result.kind, RESULT_FORMATS_OF_KIND, RESULTS | own_formats, own_formats, several=several)
-    more = (about,) if name in WITH_ABOUT else () if original is None else (original,)
-    return _write({**RESULTS, **own_formats}[name], result, path, *more)
+    from .predictions import QuestionResult
+
+    return write_results([QuestionResult(result, original, None, about, at_least)], path, format)
+
+
+def write_results(parts: Sequence[QuestionResult], path: Path, format: str | None = None) -> tuple[str, ...]:
+    """Write the results of one or several questions; only Label Studio's predictions hold several."""
+    first = parts[0]
+    if format != PREDICTIONS:
+        for option, value in (("--original", first.original), ("--at-least", first.at_least)):
+            if value is not None:
+                raise ParameterError(f"{option} is for predictions; use --to label_studio")
+        if len(parts) > 1:
+            names = ", ".join(str(part.question) for part in parts)
+            raise ParameterError(f"one file can hold one question, not {names}; name one, or use --to label_studio")
+    for part in parts:
+        kind = part.result.kind
+        own_formats = RESULTS_BY_KIND.get(kind.name, {})
+        name = _named(RESULTS | own_formats, path, format)
+        if name not in own_formats:
+            several = not kind.columns.keys() <= {*part.result.to_table().columns}
+            _refuse(name, kind, RESULT_FORMATS_OF_KIND, RESULTS | own_formats, own_formats, several=several)
+    if name == PREDICTIONS:
+        return _write(RESULTS[name], list(parts), path)
+    more = (first.about,) if name in WITH_ABOUT else ()
+    return _write({**RESULTS, **own_formats}[name], first.result, path, *more)
 
 
 def _named(table: dict[str, str], path: Path, format: str | None) -> str:
@@ -166,7 +189,7 @@ def _refuse(
         raise ParameterError(f"{name} cannot hold {what}; choose one of {', '.join(others)}")
 
 
-def _write(where: str, what: Reading | Result, path: Path, *more: Any) -> tuple[str, ...]:
+def _write(where: str, what: Reading | Result | list[QuestionResult], path: Path, *more: Any) -> tuple[str, ...]:
     module, _, function = where.partition(":")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

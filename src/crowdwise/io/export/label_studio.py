@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ..reading import Reading
 
 # kind of answers -> type of control, if the file had none
-CONTROLS = {"classes": "choices", "numbers": "number", "sets": "choices", "spans": MARKS, "texts": "textarea"}
+CONTROLS = {"classes": "choices", "numbers": "number", "sets": "choices", "spans": MARKS, "texts": "textarea",
+            "comparisons": "pairwise", "boxes": "rectanglelabels", "outlines": "polygonlabels"}  # fmt: skip
 # kinds whose answers are lists
 LISTS = ("sets",)
 # A single bar between joined choices; a bar inside a choice is doubled.

@@ -11,9 +11,9 @@ from xml.sax.saxutils import quoteattr
 import polars as pl
 
 from ...core.result import Result
+from ..formats.base import Control
 from .archives import cvat_xml, write_files
 from .label_studio import annotation_of
-from .predictions import prediction_tasks
 from .rows import Row, answer_of, as_id, by_item, by_task, task_facts, write_json_array
 
 if TYPE_CHECKING:
@@ -141,36 +141,29 @@ def _tasks(reading: Reading, kind: str, facts: dict[str, dict[str, Any]]) -> Ite
         yield {"id": as_id(item.id), "data": item.data, "annotations": annotations}
 
 
-def write_label_studio_result(result: Result, path: Path, original: Reading | None = None) -> tuple[str, ...]:
-    """Write tasks with one prediction each; ids and data are taken from `original`, if given."""
-    table, kind = result.to_table(), next(iter(result.kind.columns))
-    answers = {str(task): text for task, text in table.select("task", kind).iter_rows()}
-    version = f"crowdwise:{result.method}"
-    facts: dict[str, dict[str, Any]] = {} if original is None else task_facts(original.annotations)
-    predictions: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-    for task, text in answers.items():
-        shapes = label_studio_shapes(text, kind, facts.get(task, {}))
-        predictions[task] = {}, {"model_version": version, "result": shapes}
-    write_json_array(prediction_tasks(predictions, original), path)
-    return () if facts else (UNSIZED,)
-
-
-def label_studio_shapes(text: str, kind: str, facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the results of one annotation, in percentages of the image."""
+def label_studio_shapes(
+    text: str, kind: str, facts: dict[str, Any], control: Control | None = None
+) -> list[dict[str, Any]]:
+    """Return the results of one annotation, in percentages of the image, under the name of the control if given."""
     sized = {"width", "height"} <= set(facts)
     wide, high = (float(facts[name]) if sized else 100.0 for name in ("width", "height"))
     out = []
     for box, outline, tag in shapes_in(text, kind):
         named = [tag] if tag else []
         if box is not None:
+            drawn_by = "rectanglelabels"
             x1, y1, x2, y2 = box[0] / wide, box[1] / high, box[2] / wide, box[3] / high
-            control = "rectanglelabels"
             value: dict[str, Any] = {"x": 100 * x1, "y": 100 * y1, "width": 100 * (x2 - x1), "height": 100 * (y2 - y1),
-                                     "rotation": 0, "rectanglelabels": named}  # fmt: skip
+                                     "rotation": 0}  # fmt: skip
         else:
-            control = "polygonlabels"
-            points = [[100 * x / wide, 100 * y / high] for x, y in outline or []]
-            value = {"points": points, "closed": True, "polygonlabels": named}
-        size = {"original_width": wide, "original_height": high}
-        out.append({"from_name": kind, "to_name": "image", "type": control, **size, "value": value})
+            drawn_by = "polygonlabels"
+            value = {"points": [[100 * x / wide, 100 * y / high] for x, y in outline or []], "closed": True}
+        # Boxes may have been drawn with polygons and outlines with rectangles: the type then is not the control's.
+        same = control is not None and control.kind.removesuffix("labels") == drawn_by.removesuffix("labels")
+        kind_of_control = control.kind if control is not None and same else drawn_by
+        if kind_of_control.endswith("labels"):
+            value[kind_of_control] = named
+        size = {"original_width": wide, "original_height": high} if sized or control is None else {}
+        from_name, to_name = (kind, "image") if control is None else (control.from_name, control.to_name)
+        out.append({"from_name": from_name, "to_name": to_name, "type": kind_of_control, **size, "value": value})
     return out

@@ -190,12 +190,19 @@ class RowBuilder:
         self._several.append(len(labels) > 1)
 
     def add_empty(self, task: str | None, worker: str | None, time: float = NAN, duration: float = NAN) -> None:
-        """Add an empty answer: nothing is to be marked if the others are lists of marks, else the answer is missing."""
+        """Add an empty answer: a list of nothing if the others are lists of marks or labels, else a missing answer."""
         self._empty.append((task, worker, time, duration))
 
-    def _resolve_empty(self) -> None:
+    def _resolve_empty(self, sets: bool) -> None:
         """Add the empty answers in the form of the kind of the others, or drop them."""
         kind = self._only_kind()
+        if sets:
+            self._lists[""] = []
+            for task, worker, time, duration in self._empty:
+                self.add(task, worker, [""], time=time, duration=duration, kind=kind)
+                self._several[-1] = True  # not one label called "", but a list of none
+            self._empty = []
+            return
         blank = None if kind is None else kinds.get(kind).blank
         for task, worker, time, duration in self._empty:
             if blank is None:
@@ -227,6 +234,9 @@ class RowBuilder:
 
     def rename_workers(self, names: Mapping[str, str]) -> None:
         """Rename workers; two that get the same name are merged."""
+        self._empty = [
+            (task, worker and names.get(worker, worker), time, duration) for task, worker, time, duration in self._empty
+        ]
         self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
         old = self._names["worker"]
         new: dict[str | None, int] = {}
@@ -250,10 +260,7 @@ class RowBuilder:
         self, where: str, options: ReadOptions, question: str | None = None, notes: tuple[str, ...] = ()
     ) -> ParsedFile:
         """Return the content, after applying the policy for several labels."""
-        self._resolve_empty()
-        kind, certain, why = self.kind(question)
-        several = np.asarray(self._several, dtype=bool)
-        n = int(several.sum())
+        n = sum(self._several)
         sets = SETS in (options.expected_kind, options.multiple) or (
             n > 0 and options.multiple is None and options.expected_kind is None
         )
@@ -262,8 +269,14 @@ class RowBuilder:
                 f"{where}: {n:,} answers hold several labels at once (first: {self._example}); use --multiple join "
                 "to make each combination a class, --multiple drop, or --kind sets to read label sets"
             )
+        n_empty = len(self._empty)
+        self._resolve_empty(sets)
+        kind, certain, why = self.kind(question)
+        several = np.asarray(self._several, dtype=bool)
         if sets and options.expected_kind is None:
             why = (f"{n:,} answers hold several labels at once, so all are read as label sets; see --multiple",)
+        if sets and n_empty:
+            notes += (f"{n_empty:,} answers in which no label is ticked are read as the empty set",)
         keep = ~several if n and options.multiple == "drop" else slice(None)
         if n and options.multiple == "drop":
             self.drop(SEVERAL, n)

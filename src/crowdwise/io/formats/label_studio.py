@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+
 from ...core import kind as kinds
 from ...core.errors import DataError
 from ...core.options import ReadOptions
@@ -57,8 +59,12 @@ KINDS = {
     "ranker": "rankings",
     **DRAWN,
 }
+# controls that tick any number of choices: an annotation without a tick holds no result
+LISTED = ("choices", "taxonomy")
 # spans of text
 MARKS = "labels"
+# Longest text of a task's data that votes carry for display.
+SHOWN = 500
 LISTS = ("annotations", "completions")  # the second is used by old exports
 
 
@@ -98,7 +104,11 @@ class _Export:
         self.tasks: dict[str, None] = {}
         self.emails: dict[str, str] = {}
         self.controls: dict[str, Control] = {}
-        self.blank: list[tuple[str | None, str | None, float, float]] = []
+        # Every annotation that is no skip: task, worker, time and duration, and the questions that it answers.
+        self.submitted: list[tuple[str | None, str | None, float, float, frozenset[str]]] = []
+        self.checked: list[tuple[str | None, frozenset[str]]] = []  # ground truths
+        self.shown: dict[str, dict[str, Any]] = {}  # task -> its data
+        self.sizes: dict[str, tuple[float, float]] = {}  # task -> width and height of its image
         self.texts: dict[str, str] = {}
         self.answers = self.skips = self.truths = self.predictions = self.regions = 0
 
@@ -106,6 +116,7 @@ class _Export:
         name = self.task_name(task, at)
         if name is not None:
             self.tasks[name] = None
+            self.shown.setdefault(name, content_of(task.get("data")))
         for annotation in _list(next((task[key] for key in LISTS if task.get(key)), None), at, "annotations"):
             annotation = _mapping(annotation, at, "an annotation")
             self._annotation(name, annotation, task.get("data"), at)
@@ -132,6 +143,7 @@ class _Export:
         answers = self._answers(task, annotation, data, at)
         if annotation.get("ground_truth"):
             self.truths += 1
+            self.checked.append((task, frozenset(answers)))
             for question, labels in answers.items():
                 if len(labels) == 1:
                     self._of(question).truth(task, labels[0], at)
@@ -140,18 +152,11 @@ class _Export:
             return
         self.answers += 1
         worker = self._worker(annotation.get("completed_by"), at)
-        if not answers:
-            self.blank.append((task, worker, moment(annotation.get("created_at")), number(annotation.get("lead_time"))))
+        time, duration = moment(annotation.get("created_at")), number(annotation.get("lead_time"))
+        self.submitted.append((task, worker, time, duration, frozenset(answers)))
         for question, labels in answers.items():
-            self._of(question).add(
-                task,
-                worker,
-                labels,
-                time=moment(annotation.get("created_at")),
-                duration=number(annotation.get("lead_time")),
-                kind=self._kind(question),
-                source="human",
-            )
+            kind = self._kind(question)
+            self._of(question).add(task, worker, labels, time=time, duration=duration, kind=kind, source="human")
 
     def _prediction(self, task: str | None, prediction: dict[str, Any], data: Any, at: str) -> None:
         self.answers += 1
@@ -195,6 +200,7 @@ class _Export:
                 to = result.get("to_name")
                 self.controls[question] = Control(question, to if isinstance(to, str) else "image", kind)
                 _add_shape(drawn.setdefault(question, Shapes()), result, value, at)
+                self._size(task, result)
             elif kind in CHOICES:
                 if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
                     self.regions += 1  # about a part of the task: a region, a span, one item of several
@@ -207,6 +213,11 @@ class _Export:
             wanted_kind = self.options.expected_kind if self.options.expected_kind in DRAWN.values() else None
             answers[question] = [shape.text(wanted_kind or self._kind(question))]
         return answers | {question: [as_answer(spans)] for question, spans in marks.items()}
+
+    def _size(self, task: str | None, result: dict[str, Any]) -> None:
+        wide, high = (_size(result.get(f"original_{name}")) for name in ("width", "height"))
+        if task is not None and wide != 1 and high != 1:
+            self.sizes.setdefault(task, (100 * wide, 100 * high))
 
     def _marks(self, task: str | None, value: dict[str, Any], data: Any) -> list[list[Any]]:
         """Return a span of text in code points, once per label."""
@@ -225,11 +236,9 @@ class _Export:
     def finish(self) -> ParsedFile:
         question = self._question()
         rows, total = self._of(question), self.answers
-        if kinds.get(self._kind(question)).blank is not None:
-            for task, worker, time, duration in self.blank:
-                rows.add_empty(task, worker, time, duration)
-            total -= len(self.blank)
-            rows.texts = self.texts
+        if self.controls[question].kind in LISTED or kinds.get(self._kind(question)).blank is not None:
+            total -= self._add_empty(rows, question)
+        rows.texts = self.texts
         for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
             if n:
                 rows.drop(reason, n)
@@ -243,7 +252,34 @@ class _Export:
             notes += (f"{self.regions:,} labels of regions or items, not of whole tasks, are ignored",)
         result = rows.finish(self.where, self.options, question, notes)
         result.control = self.controls.get(question)
+        result.about_tasks = self._about_tasks()
         return result
+
+    def _add_empty(self, rows: RowBuilder, question: str) -> int:
+        """Add the annotations without a result of this question, an empty answer if answers are lists; count them."""
+        n = 0
+        for task, worker, time, duration, answered in self.submitted:
+            if question not in answered:
+                rows.add_empty(task, worker, time, duration)
+                n += 1
+        for task, answered in self.checked:
+            if task is not None and question not in answered and task not in rows.gold:
+                rows.gold_sets.setdefault(task, [])
+        return n
+
+    def _about_tasks(self) -> pl.DataFrame | None:
+        """Return the data that were shown, and the sizes of images."""
+        names = dict.fromkeys(name for data in self.shown.values() for name in data)
+        columns: dict[str, Any] = {name: [data.get(name) for data in self.shown.values()] for name in names}
+        if self.texts and "text" not in columns:
+            columns["text"] = [self.texts.get(task) for task in self.shown]
+        if self.sizes:
+            for i, name in enumerate(("width", "height")):
+                columns[name] = [self.sizes[task][i] if task in self.sizes else None for task in self.shown]
+        if not columns:
+            return None
+        table = {name: pl.Series(name, values, strict=False) for name, values in columns.items()}
+        return pl.DataFrame({"task": pl.Series(list(self.shown), dtype=pl.String), **table})
 
     def _question(self) -> str:
         requested = self.options.question
@@ -280,6 +316,25 @@ def _text_of(data: Any) -> str | None:
         return str(data["text"])
     texts_ = [value for value in data.values() if isinstance(value, str)]
     return texts_[0] if len(texts_) == 1 else None
+
+
+def content_of(data: Any) -> dict[str, Any]:
+    """Return a task's data to be shown: the beginnings of texts, numbers, lists and objects as JSON.
+
+    Images inside the file are left out: they may be as large as the whole file otherwise is.
+    """
+    if not isinstance(data, dict):
+        return {}
+    columns: dict[str, Any] = {}
+    for name, value in data.items():
+        if not isinstance(value, str | int | float | None):
+            value = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str):
+            if value.startswith("data:"):
+                continue
+            value = value if len(value) <= SHOWN else value[: SHOWN - 1] + "…"
+        columns["data_task" if name == "task" else str(name)] = value
+    return columns
 
 
 def ranking_of(answer: Any, question: str, at: str) -> str:

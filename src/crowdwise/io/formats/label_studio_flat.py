@@ -14,9 +14,10 @@ from ...core.ledger import BLANK
 from ...core.options import ReadOptions
 from ...core.vocabulary import quote
 from ..json.text import loads
-from .base import NO_ANSWER, Control, ParsedFile, RowBuilder, TaskItem
+from .base import Control, ParsedFile, RowBuilder, TaskItem
 from .cells import moment, number, text, texts
 from .label_studio import CHOICES, KINDS, labels
+from .records import SeveralQuestions
 
 ALWAYS = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 NOBODY = "task without annotations"
@@ -83,7 +84,7 @@ def _choose_question(
     if len(certain) == 1:
         return certain[0], (f"column {certain[0]!r} is read as the question: only it differs within tasks",)
     if certain:
-        raise DataError(f"{where} has {len(certain)} questions, {quote(certain, 12)}; choose one: --question NAME")
+        raise SeveralQuestions(where, certain)
     raise DataError(
         f"{where}: the data do not determine which column is the question ({quote(possible, 12)}); use --question NAME"
     )
@@ -98,10 +99,10 @@ def _add(rows: RowBuilder, record: dict[str, Any], question: str, name: str, at:
         rows.drop(NOBODY if task else BLANK)
         return None
     answers, control = _labels(record.get(question), question, at)
-    if not answers:
-        rows.drop(NO_ANSWER)
-        return None
     created, lead_time = moment(record.get("created_at")), number(record.get("lead_time"))
+    if not answers:
+        rows.add_empty(task, worker, created, lead_time)
+        return None
     kind = None if control is None else KINDS.get(control, "classes")
     rows.add(task, worker, answers, time=created, duration=lead_time, kind=kind, source="human")
     return control

@@ -66,6 +66,17 @@ def _named(value: Any, names: list[str]) -> Any:
     return value
 
 
+class SeveralQuestions(DataError):
+    """The file has several questions, and none of them was chosen."""
+
+    def __init__(self, where: str, questions: list[str], what: str = "question") -> None:
+        super().__init__(
+            f"{where} has {len(questions)} {what}s, {quote(questions, 12)}; choose one: --question NAME, or all of "
+            "them with aggregate --question all -o FOLDER"
+        )
+        self.questions = tuple(questions)
+
+
 def one_of(questions: list[str], requested: str | None, where: str, what: str = "question") -> str:
     """Return the requested question, or the only one."""
     if requested is not None:
@@ -76,4 +87,4 @@ def one_of(questions: list[str], requested: str | None, where: str, what: str = 
         return questions[0]
     if not questions:
         raise DataError(f"{where} has no {what} with labels to choose from; is it the right file?")
-    raise DataError(f"{where} has {len(questions)} {what}s, {quote(questions, 12)}; choose one: --question NAME")
+    raise SeveralQuestions(where, questions, what)

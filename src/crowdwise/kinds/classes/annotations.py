@@ -357,6 +357,13 @@ class ClassHooks(CommonHooks):
 
         return flag_classes(as_annotations(votes), result)
 
+    def alpha(self, votes: Votes[Any]) -> float | None:
+        from .workers.agreement import krippendorff_alpha
+        from .workers.study import agreement_options
+
+        annotations = as_annotations(votes)
+        return krippendorff_alpha(annotations, **agreement_options(annotations, None, None))
+
     def check_grades(self, votes: Votes[Any], **options: Any) -> None:
         from .workers.agreement import check_grades
 

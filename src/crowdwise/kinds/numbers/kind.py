@@ -79,6 +79,11 @@ class NumberHooks(PackageHooks):
 
         return inspect_numbers(facts, limit)
 
+    def alpha(self, votes: Votes[Any]) -> float | None:
+        from .workers import interval_alpha
+
+        return interval_alpha(votes)
+
     def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
         from .page import number_page
 

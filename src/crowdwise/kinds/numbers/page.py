@@ -11,6 +11,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from ...core.arrays import F8
+from ...core.content import contents
 from ...core.result import Result
 from ...core.votes import Votes
 from ...evaluation.statement import outlook
@@ -120,6 +121,8 @@ def scatter(truth: F8, value: F8, low: F8, high: F8, names: list[str], label: st
 
 # Maximum number of tasks shown, and of answers listed per task.
 TASKS, ANSWERS = 100, 40
+# Longest content of a task.
+CONTENT = 240
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,7 @@ class TaskRow:
     width: float | None
     why: str
     answers: list[tuple[str, str]]
+    content: str = ""
 
 
 def task_rows(votes: Votes[Numbers], result: Result, table: pl.DataFrame, units: dict[str, float]) -> list[TaskRow]:
@@ -193,14 +197,18 @@ def task_rows(votes: Votes[Numbers], result: Result, table: pl.DataFrame, units:
     place = {name: i for i, name in enumerate(result.tasks.to_list())} if head else {}
     workers = votes.workers.to_list()
     out = []
-    for row in head:
+    for row, content in zip(head, contents(votes, [row["task"] for row in head]), strict=True):
         parts = []
         for part, unit in units.items():
             end = f"_{part}" if part else ""
             between = amounts(row[f"low{end}"], row[f"high{end}"], unit)
             parts.append((shown(part, 30), amount(row[f"value{end}"], unit), between))
         answers = _answers_of(votes, place[row["task"]], workers)
-        out.append(TaskRow(shown(row["task"]), parts, row["n_labels"], row["width"], row["why"], answers))
+        out.append(
+            TaskRow(
+                shown(row["task"]), parts, row["n_labels"], row["width"], row["why"], answers, shown(content, CONTENT)
+            )
+        )
     return out
 
 

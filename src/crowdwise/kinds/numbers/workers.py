@@ -15,7 +15,7 @@ from ...core.arrays import F8
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.votes import Votes
-from ...workers.distance_based import first_pairs
+from ...workers.distance_based import alpha, first_pairs
 from ...workers.flags import Coefficient, Flag, examples
 from ...workers.studied import RankedStudy, amount, amounts, number, number_as_given
 from ...workers.tables import interval_cells
@@ -293,6 +293,17 @@ _NAMES = {
     "icc2": "ICC(2,1), one answer, workers' levels separated",
     "alpha": "Krippendorff's alpha, interval",
 }
+
+
+def interval_alpha(votes: Votes[Numbers]) -> float | None:
+    """Return Krippendorff's alpha of an interval scale: the distance is the square, the mean over all parts."""
+    value = votes.answers.value
+    scaled = value / np.maximum(np.ptp(value, axis=0), 1e-300)
+
+    def squared(i: npt.NDArray[Any], j: npt.NDArray[Any]) -> F8:
+        return np.asarray(((scaled[i] - scaled[j]) ** 2).mean(axis=1))
+
+    return alpha(votes, squared)
 
 
 def _agreement(votes: Votes[Numbers], rows: list[NumberRows]) -> list[Coefficient]:

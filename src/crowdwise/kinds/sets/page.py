@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.content import contents
 from ...core.errors import CrowdwiseError
 from ...core.result import Result
 from ...core.votes import Votes
@@ -74,7 +75,8 @@ def _least(votes: Votes[Sets], result: Result) -> Table:
     names, table = estimate.classes.cast(str).to_list(), result.to_table()
     answer_texts = votes.answers.columns()["labels"]
     rows = []
-    for t in order.tolist():
+    content = contents(votes, [votes.tasks[t] for t in order.tolist()])
+    for t, about in zip(order.tolist(), content, strict=True):
         p = estimate.posterior[t] if estimate.asked is None else np.where(estimate.asked[t], estimate.posterior[t], 0.0)
         doubtful = [j for j in np.argsort(np.abs(p - 0.5), kind="stable")[:3].tolist() if 0.1 < p[j] < 0.9]
         doubt = ", ".join(f"{shown(names[j], 40)} {percent(float(p[j]))}" for j in doubtful)
@@ -82,7 +84,8 @@ def _least(votes: Votes[Sets], result: Result) -> Table:
         answers = " ; ".join(str(answer_texts[r]) for r in list(task_rows)[:MAX_ANSWERS])
         sure = percent(float(estimate.confidence[t]))
         labels = shown(table["labels"][t], MAX_LENGTH)
-        rows.append([shown(votes.tasks[t]), labels, sure, doubt, shown(answers, 2 * MAX_LENGTH)])
+        name = f"{shown(votes.tasks[t])}: {shown(about, 2 * MAX_LENGTH)}" if about else shown(votes.tasks[t])
+        rows.append([name, labels, sure, doubt, shown(answers, 2 * MAX_LENGTH)])
     header = ["task", "set", "confidence", "uncertain classes", "answers"]
     return Table(f"The {len(rows):,} least certain sets", header, rows)
 

@@ -10,6 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from ....core.arrays import F8
+from ....core.content import contents
 from ....core.result import Result
 from ....evaluation.calibration import bins
 from ....evaluation.evaluate import evaluate
@@ -69,6 +70,8 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
 # Most rows of the tables; most worker names listed for one label of a task.
 TASKS, CLASSES, GOLD = 200, 12, 50
 NAMES = 12
+# Longest content of a task.
+CONTENT = 240
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Contested:
     """An uncertain task; `answers` holds (label, number of votes, names of the workers)."""
 
     task: str
+    content: str
     label: str
     second: str
     of: dict[str, Any]
@@ -91,13 +95,14 @@ def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
     return [
         Contested(
             task=shown(row["task"]),
+            content=shown(content, CONTENT),
             label=shown(row["label"], 40),
             second="" if row["second"] is None else shown(row["second"], 40),
             of=row | {"why": shown(row["why"], 200)},
             bar=svg.bar(row["confidence"]),
             answers=_answers_by_label(votes, task_index[row["task"]], workers, classes),
         )
-        for row in rows
+        for row, content in zip(rows, contents(votes, [row["task"] for row in rows]), strict=True)
     ]
 
 

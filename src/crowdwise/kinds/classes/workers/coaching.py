@@ -1,22 +1,30 @@
 """Workers who may benefit from feedback: with systematic confusions of classes, or much less accurate than most.
 
 Most often, a swapped pair of classes means that the instructions were understood differently, so the evidence is
-descriptive: "labels 3 as 2 in 95 % of 154 cases". Spammers are covered by the flags.
+descriptive: "labels 3 as 2 in 95 % of 154 cases". Spammers are covered by the flags, and a worker whose labels may as
+well be guesses is none to talk to. Models are recalibrated or replaced, not coached.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from ....core.arrays import F8
 from ....core.result import Result
+from ....core.side_tables import column_by
 from ....workers.flags import Flag, examples
 from ..annotations import Annotations
 from ..maths.skill import PRIOR_STRENGTH, effective_n
+from .dependence import MIN_Z, excess_confirmation
 from .judgement import Judgement, cells_of
+from .quality import worse_than_chance
 
 # Least effective number of labels and least probability of a finding.
 ENOUGH, SURE = 10, 0.99
+# Greatest probability that the accuracy of a coachable worker is no better than guessing.
+LUCK = 0.001
 # Skill is low if it is this far below the crowd's.
 BELOW = 0.1
 # Most confusions that are reported for one worker.
@@ -36,12 +44,12 @@ def coachable_of(judgement: Judgement) -> list[Flag]:
         return []
     swapped = _swaps(judgement)
     p_low, crowd = _low(judgement)
-    is_attentive = judgement.spammer_estimate.probability < 0.5
+    may_learn = _may_learn(judgement)
     mistakes = votes.labels_per_worker * (1 - judgement.result.skill)
     out = []
     for w in np.argsort(-mistakes, kind="stable").tolist():
         pairs = sorted(swapped.get(w, []), key=lambda pair: -pair[2])
-        if not is_attentive[w] or not (pairs or p_low[w] >= SURE):
+        if not may_learn[w] or not (pairs or p_low[w] >= SURE):
             continue
         if pairs:
             evidence = "; ".join(_words(votes, *pair) for pair in pairs[:NAMED])
@@ -52,6 +60,17 @@ def coachable_of(judgement: Judgement) -> list[Flag]:
             probability = float(p_low[w])
         out.append(Flag(votes.workers[w], NAME, probability, None, evidence, _tasks(judgement, w, pairs)))
     return out
+
+
+def _may_learn(judgement: Judgement) -> npt.NDArray[np.bool_]:
+    """Whether each worker is a person whose labels follow the truth, in either direction, more than guesses do."""
+    votes = judgement.annotations
+    follows = excess_confirmation(votes, judgement.others).score
+    out = (judgement.spammer_estimate.probability < 0.5) & (np.abs(follows) >= MIN_Z)
+    source = column_by(votes.about_workers, "source", votes.workers)
+    if source is not None:
+        out &= ~(source.cast(pl.String) == "model").fill_null(False).to_numpy()
+    return np.asarray(out)
 
 
 Swap = tuple[int, int, float, float, float]  # true, observed, wrong labels, labels of the true class, probability
@@ -84,7 +103,10 @@ def _low(judgement: Judgement) -> tuple[F8, float]:
     effective = effective_n(n, variance.astype(np.float64), skill)
     bound = float(np.clip(crowd - BELOW, 1e-6, 1 - 1e-6))
     a, b = effective * skill + PRIOR_STRENGTH * crowd, effective * (1 - skill) + PRIOR_STRENGTH * (1 - crowd)
-    return np.where(effective >= ENOUGH, betainc(a, b, bound), 0.0), crowd
+    # Nor is a worker coachable whose accuracy may be that of guessing.
+    label_counts = np.bincount(votes.cell, minlength=len(n) * votes.n_classes).reshape(len(n), votes.n_classes)
+    is_above = worse_than_chance(judgement, label_counts)[0] < LUCK
+    return np.where((effective >= ENOUGH) & is_above, betainc(a, b, bound), 0.0), crowd
 
 
 def _words(votes: Annotations, true: int, observed: int, wrong: float, n: float, _: float) -> str:

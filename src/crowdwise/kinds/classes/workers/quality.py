@@ -40,8 +40,8 @@ def quality(annotations: Annotations, result: Result, *, gold: Any = None, idle:
         distance of the worker's class proportions from those of the tasks), overused (the class given too often); bits
         (per label, at the crowd's class prior), capacity (at the best prior); spammer_score with _low and _high (0 if
         labels do not depend on the task), spammer_probability; n_gold, gold_accuracy, gold_low, gold_high;
-        seconds_median, seconds_q1, seconds_q3, n_idle (longer pauses, which are left out); drift_p (adjusted for the
-        number of workers), drift_before, drift_after.
+        seconds_median, seconds_q1, seconds_q3 (of durations, else of pauses), n_idle (longer ones, which are left out);
+        drift_p (adjusted for the number of workers), drift_before, drift_after.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xxyyyx"])
     >>> import crowdwise as cw

@@ -1,0 +1,27 @@
+"""The command line in this process, for fixtures of a whole module."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def commands():
+    """Run a command: (exit code, stdout, stderr)."""
+
+    def run(*arguments):
+        from crowdwise.cli import main
+
+        out, err = io.StringIO(), io.StringIO()
+        code = 0
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main([str(a) for a in arguments])
+            except SystemExit as stop:
+                code = stop.code or 0
+        return code, out.getvalue(), err.getvalue()
+
+    return run
