@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..core.options import ReadOptions
@@ -12,8 +13,9 @@ from .vote_options import read_votes, reads_votes
 if TYPE_CHECKING:
     from ..io.reading import Reading
 
-# Contradictory votes are reported, so they are not an error.
+# Contradictory votes and doubts about the votes are reported, so they are not an error.
 KEEP_REPEATS = ReadOptions(duplicates="keep")
+ANY_VOTES = ("all",)
 
 
 @reads_votes
@@ -24,12 +26,12 @@ def inspect(
     classes: Annotated[int, option("Output", "--classes", "Number of classes to list.", min=1)] = 20,
 ) -> None:
     """Describe a file of votes: format, columns, classes, overlap, dropped rows, and warnings."""
-    reading = read_votes(votes, read_options)
+    reading = read_votes(votes, replace(read_options, allow=ANY_VOTES))
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
     rows, tables, advice = annotations.kind.hooks.inspect(facts, classes)
-    facts["advice"] = _advice(facts) + advice
+    facts["advice"] = [*(doubt.sentence() for doubt in reading.doubts), *_advice(facts), *advice]
     if json:
         print_json(facts)
         return

@@ -85,10 +85,11 @@ def load_many(votes: str, read_options: ReadOptions, gold_labels: Any) -> tuple[
 
 def add_classes(annotations: Any, labels: pl.DataFrame) -> Any:
     """Add the classes that occur only in these labels; 3.0 and 3 are one class."""
-    from ..core.vocabulary import spelt_like
+    from ..core.vocabulary import refuse_other_classes, spelt_like
 
     if not hasattr(annotations, "with_classes"):
         return annotations
+    refuse_other_classes(labels["label"], annotations.classes, "the known labels")
     return annotations.with_classes(spelt_like(labels["label"], annotations.classes))
 
 
