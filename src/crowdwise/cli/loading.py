@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.doubt import OF_AGGREGATION, refuse
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
 from .terminal import info
@@ -40,6 +41,7 @@ def load(
         return load_many(votes, read_options, read_known_labels(read_options, gold, columns))
     reading = read_votes(votes, read_options, None if method is None else registry.card(method).takes)
     annotations = reading.annotations
+    refuse([doubt for doubt in reading.doubts if doubt.name in OF_AGGREGATION], read_options.allow, votes)
     if gold is None:
         gold_labels, note = reading.usable_gold()
         if note is not None:

@@ -28,6 +28,8 @@ DOUBTS = {
     "scales": "some workers use fractions, others percentages",
 }
 ALL = "all"
+# Doubts about aggregation only: the verdicts of one judge are measured, and single labels train a classifier.
+OF_AGGREGATION = ("one-worker", "own-task")
 
 
 @dataclass(frozen=True)

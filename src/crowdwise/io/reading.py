@@ -14,13 +14,14 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.answers import Coder
-from ..core.doubt import Doubt, refuse
+from ..core.doubt import OF_AGGREGATION, Doubt, refuse
 from ..core.errors import DataError, ParameterError
 from ..core.intake.coding import encode
 from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.kind import Kind
 from ..core.ledger import Ledger
 from ..core.options import ReadOptions
+from ..core.progress import watching
 from ..core.vocabulary import quote
 from .about import attach_links, attach_tables, facts, facts_of_items
 from .detect_kind import FALLBACK, accepts_columns, answer_of, detect_kind, kind_from_values, may_be_classes, roles
@@ -51,7 +52,7 @@ class Reading:
         workers: Whether workers are human or models, and their group, where the file states it (worker, source, group).
         items: Iterates over the tasks of an export of Label Studio, with ids and data.
         control: The question as Label Studio names it.
-        doubts: What looks like a mistake and was allowed.
+        doubts: What looks like a mistake and was allowed, or concerns aggregation only.
     """
 
     annotations: Any
@@ -101,6 +102,12 @@ def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: A
 
         votes = read_snorkel(path, options.columns, options.classes)
         return Reading(_attach(votes, options, links=False), "snorkel", "the file's name ends in .npy")
+    with watching(f"reading {Path(path).name}"):
+        return _read_all(path, options)
+
+
+def _read_all(path: str | Path, options: ReadOptions) -> Reading:
+    """Read a file or folder (see `read_all`)."""
     where, name, why, chosen, content = _parse_file(path, options)
     kind = kinds.get(options.expected_kind or content.kind)
     _take_as(content, kind, where)
@@ -109,7 +116,7 @@ def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: A
     coder = _coder(kind, options, name, content)
     votes = _build_votes(kind, coder, content, where, name, options)
     doubts = doubts_of(votes, chosen, options) if name in TABLES else []
-    refuse(doubts, options.allow, where)
+    refuse(doubts, (*options.allow, *OF_AGGREGATION), where)
     votes = _attach(_attach_file_tables(votes, content, where, options.columns), options)
     return Reading(
         votes, name, why, content.question, chosen, content.gold, content.workers, content.items, content.control,

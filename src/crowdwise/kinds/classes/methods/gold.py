@@ -13,7 +13,7 @@ from ....core.arrays import F8, I4, I8, Mask
 from ....core.errors import DataError, LedgerWarning
 from ....core.result import Result
 from ....core.truth import place_gold, truth_table
-from ....core.vocabulary import as_series, lookup, quote, refuse_other_classes, spelt_like
+from ....core.vocabulary import as_series, lookup, quote, spelt_like
 from ..annotations import Annotations
 
 
@@ -58,7 +58,6 @@ def as_gold(gold: Any, annotations: Annotations) -> GoldLabels | None:
     task, has_task = place_gold(table, annotations.tasks)
     label, has_class = lookup(annotations.classes, spelt_like(table["label"], annotations.classes))
     if not has_class[has_task].all():
-        refuse_other_classes(table["label"].filter(pl.Series(has_task)), annotations.classes, "the gold labels")
         unknown = table["label"].filter(pl.Series(has_task & ~has_class)).unique(maintain_order=True)
         raise DataError(
             f"gold labels {quote(unknown)} were never given by a worker; add them with annotations.with_classes(...)"
