@@ -33,7 +33,7 @@ OF_AGGREGATION = ("one-worker", "own-task")
 
 
 @dataclass(frozen=True)
-class Doubt:
+class InputDoubt:
     """A reason to ask before votes are used.
 
     Args:
@@ -58,7 +58,7 @@ def check_allowed(names: Sequence[str]) -> None:
             raise ParameterError(f"allow must be among {', '.join([*DOUBTS, ALL])}; got {name!r}")
 
 
-def refuse(doubts: Sequence[Doubt], allowed: Collection[str], where: str) -> None:
+def refuse(doubts: Sequence[InputDoubt], allowed: Collection[str], where: str) -> None:
     """Raise the first doubt that is not allowed."""
     for doubt in doubts:
         if ALL not in allowed and doubt.name not in allowed:

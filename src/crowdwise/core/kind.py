@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..report.sheet import Sheet
     from ..workers.flags import Flag
     from ..workers.studied import Studied
-    from .doubt import Doubt
+    from .doubt import InputDoubt
     from .estimate import Estimate, WorkerSummary
     from .method import Method
     from .model import Model
@@ -107,7 +107,7 @@ class KindHooks:
         """Return the classes of the estimates and of the worker summary, for loading."""
         raise self._missing("estimate")
 
-    def doubts(self, votes: Votes[Any]) -> list[Doubt]:  # noqa: ARG002
+    def doubts(self, votes: Votes[Any]) -> list[InputDoubt]:  # noqa: ARG002
         """Return what looks like a mistake in votes from a file."""
         return []
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from ..core import ledger as reasons
-from ..core.doubt import Doubt
+from ..core.doubt import InputDoubt
 from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, plain_name
 from ..core.options import ReadOptions
 from ..core.vocabulary import quote
@@ -58,7 +58,7 @@ SHEET_ERRORS = ("#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!")
 MANY_REPEATS, MANY_MISSING, MANY_EMPTY = 0.5, 0.5, 0.8
 
 
-def doubts_of(votes: Any, columns: Mapping[str, str], options: ReadOptions) -> list[Doubt]:
+def doubts_of(votes: Any, columns: Mapping[str, str], options: ReadOptions) -> list[InputDoubt]:
     """Return what is doubtful about the votes of a table.
 
     Args:
@@ -78,7 +78,7 @@ def _share(names: pl.Series, pattern: str) -> float:
     return int(names.str.contains(pattern).sum()) / len(names)
 
 
-def _swapped(votes: Any, columns: Mapping[str, str]) -> Doubt | None:
+def _swapped(votes: Any, columns: Mapping[str, str]) -> InputDoubt | None:
     """Tasks that are named like workers, and workers that are named like tasks."""
     named = {role: plain_name(columns.get(role, role)) for role in ("task", "worker")}
     known = {role: [*KNOWN_AS[role].split(), *ALSO_KNOWN_AS[role].split()] for role in named}
@@ -86,19 +86,19 @@ def _swapped(votes: Any, columns: Mapping[str, str]) -> Doubt | None:
     is_right = _share(tasks, TASK_NAME) >= MOST and _share(workers, WORKER_NAME) >= MOST
     if named["task"] in known["worker"] and named["worker"] in known["task"] and not is_right:
         pair = f"the task from column {columns['task']!r} and the worker from {columns['worker']!r}"
-        return Doubt("swapped", f"--columns takes {pair}: are they swapped?")
+        return InputDoubt("swapped", f"--columns takes {pair}: are they swapped?")
     like_workers = max(_share(tasks, WORKER_NAME), _share(tasks, EMAIL))
     if like_workers < MOST or _share(workers, TASK_NAME) < MOST or _share(tasks, TASK_NAME) >= MOST:
         return None
     columns_ = f"--columns task={columns.get('worker', 'worker')},worker={columns.get('task', 'task')}"
-    return Doubt(
+    return InputDoubt(
         "swapped",
         f"the tasks are called {quote(tasks[:2])} and the workers {quote(workers[:2])}: are the two columns swapped? "
         f"{columns_} reads them the other way round",
     )
 
 
-def _damaged(votes: Any) -> Doubt | None:
+def _damaged(votes: Any) -> InputDoubt | None:
     """Ids that a spreadsheet rounded, and its errors."""
     texts = {"task": votes.tasks, "worker": votes.workers, "label": getattr(votes.answers, "classes", None)}
     for role, names in texts.items():
@@ -106,14 +106,14 @@ def _damaged(votes: Any) -> Doubt | None:
             continue
         errors = names.filter(names.str.strip_chars().is_in(SHEET_ERRORS))
         if len(errors):
-            return Doubt(
+            return InputDoubt(
                 "spreadsheet",
                 f"{role} is {quote(errors)}, the error of a formula in a spreadsheet; correct the cells, or leave "
                 f"them out with --missing '{errors[0]}'",
             )
         rounded = names.filter(names.str.contains(ROUNDED))
         if len(rounded) and role != "label":
-            return Doubt(
+            return InputDoubt(
                 "rounded",
                 f"{role} is {quote(rounded)}, an id that a spreadsheet has rounded, so that several ids may have "
                 "become one; save the column as text",
@@ -121,12 +121,12 @@ def _damaged(votes: Any) -> Doubt | None:
     return None
 
 
-def _repeats(votes: Any, options: ReadOptions) -> Doubt | None:
+def _repeats(votes: Any, options: ReadOptions) -> InputDoubt | None:
     ledger = votes.ledger
     n = sum(ledger.dropped.get(reason, 0) for reason in (reasons.EXACT_REPEAT, reasons.CONTRADICTION))
     if ledger.rows_in < ENOUGH or n <= MANY_REPEATS * ledger.rows_in:
         return None
-    return Doubt(
+    return InputDoubt(
         "repeats",
         f"{n:,} of {ledger.rows_in:,} rows repeat the task and worker of another row, and duplicates="
         f"{options.duplicates!r} uses only {ledger.rows_used:,}; is the task in another column, or in several? "
@@ -134,7 +134,7 @@ def _repeats(votes: Any, options: ReadOptions) -> Doubt | None:
     )
 
 
-def _empty(votes: Any, options: ReadOptions) -> Doubt | None:
+def _empty(votes: Any, options: ReadOptions) -> InputDoubt | None:
     """Most rows have no label, unless the file has a row for every worker on every task."""
     ledger = votes.ledger
     n, limit = ledger.dropped.get(reasons.NULL_LABEL, 0), MANY_MISSING if options.missing else MANY_EMPTY
@@ -143,32 +143,30 @@ def _empty(votes: Any, options: ReadOptions) -> Doubt | None:
         return None
     if options.missing:
         values = " ".join(f"--missing {value}" for value in options.missing)
-        return Doubt("empty", f"{values} drops {n:,} of {ledger.rows_in:,} rows, most of them")
-    return Doubt(
+        return InputDoubt("empty", f"{values} drops {n:,} of {ledger.rows_in:,} rows, most of them")
+    return InputDoubt(
         "empty", f"{n:,} of {ledger.rows_in:,} rows have no label; is it the right column? --columns label=NAME"
     )
 
 
-def _sizes(votes: Any) -> list[Doubt]:
+def _sizes(votes: Any) -> list[InputDoubt]:
     """One worker for all rows, or a task for each row."""
     n, n_workers = len(votes), votes.n_workers
     if n < ENOUGH:
         return []
-    out = []
     if n_workers == 1:
-        out.append(
-            Doubt("one-worker", f"all {n:,} rows have one worker, {quote(votes.workers)}; name another column "
-                  "with --columns worker=NAME")
-        )  # fmt: skip
-    if n_workers > 1 and votes.n_tasks == n:
-        out.append(
-            Doubt("own-task", f"each of the {n:,} rows has a task of its own, so no two workers can be compared; is "
-                  "it the id of the row? --columns task=NAME names another column")
-        )  # fmt: skip
-    return out
+        what = f"all {n:,} rows have one worker, {quote(votes.workers)}; name another column with --columns worker=NAME"
+        return [InputDoubt("one-worker", what)]
+    if votes.n_tasks == n:
+        what = (
+            f"each of the {n:,} rows has a task of its own, so no two workers can be compared; is it the id of the "
+            "row? --columns task=NAME names another column"
+        )
+        return [InputDoubt("own-task", what)]
+    return []
 
 
-def _names(votes: Any) -> list[Doubt]:
+def _names(votes: Any) -> list[InputDoubt]:
     """Workers that are summaries of the others, or one person in two spellings."""
     if votes.workers.dtype != pl.String:
         return []
@@ -176,7 +174,7 @@ def _names(votes: Any) -> list[Doubt]:
     if not summaries or votes.n_workers < 2:
         return []
     return [
-        Doubt(
+        InputDoubt(
             "names",
             f"a worker is called {quote(summaries)}, which is the name of a summary or of the truth, not of a worker; "
             "leave these rows out, or give them as --gold",

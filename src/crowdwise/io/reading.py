@@ -14,7 +14,7 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.answers import Coder
-from ..core.doubt import OF_AGGREGATION, Doubt, refuse
+from ..core.doubt import OF_AGGREGATION, InputDoubt, refuse
 from ..core.errors import DataError, ParameterError
 from ..core.intake.coding import encode
 from ..core.intake.columns import TAKEN, candidates, choose, values
@@ -64,7 +64,7 @@ class Reading:
     workers: pl.DataFrame | None = None
     items: Callable[[], Iterator[TaskItem]] | None = None
     control: Control | None = None
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[InputDoubt, ...] = ()
 
     def usable_gold(self) -> tuple[pl.DataFrame | None, str | None]:
         """Return the gold labels in the file that a fit may use, and a note about them.

@@ -31,7 +31,7 @@ from .answers import ClassCoder, Classes
 
 if TYPE_CHECKING:
     from ...active.plan import Plan
-    from ...core.doubt import Doubt
+    from ...core.doubt import InputDoubt
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
     from ...core.model import Model
@@ -285,7 +285,7 @@ class ClassHooks(CommonHooks):
 
         return soft_labels(result, tasks)
 
-    def doubts(self, votes: Votes[Any]) -> list[Doubt]:
+    def doubts(self, votes: Votes[Any]) -> list[InputDoubt]:
         from .doubts import doubts
 
         return doubts(votes)  # type: ignore[arg-type]

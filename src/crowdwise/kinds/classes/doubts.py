@@ -8,7 +8,7 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ...core.doubt import Doubt
+from ...core.doubt import InputDoubt
 from ...core.vocabulary import quote
 from .annotations import Annotations
 
@@ -29,7 +29,7 @@ CODES, LARGEST = (-1, -9, -99, -999, -9999, 88, 99, 999, 9999), 20
 SEARCHED, DISAGREEING = 200_000, 10
 
 
-def doubts(votes: Annotations) -> list[Doubt]:
+def doubts(votes: Annotations) -> list[InputDoubt]:
     """Return what is doubtful about these labels."""
     names, counts = votes.classes, np.bincount(votes.label, minlength=votes.n_classes)
     names, counts = names.filter(pl.Series(counts > 0)), counts[counts > 0]
@@ -44,23 +44,25 @@ def doubts(votes: Annotations) -> list[Doubt]:
     )
     first = [doubt for doubt in checks if doubt]
     if len(names) == 1 and len(votes) >= ENOUGH and votes.n_classes == 1:
-        first.append(Doubt("one-class", f"every label is {names[0]!r}; name another column with --columns label=NAME"))
+        first.append(
+            InputDoubt("one-class", f"every label is {names[0]!r}; name another column with --columns label=NAME")
+        )
     questions = None if first else _questions(votes)
     return first if questions is None else [questions]
 
 
-def _own_workers(votes: Annotations) -> Doubt | None:
+def _own_workers(votes: Annotations) -> InputDoubt | None:
     """A worker for each row: the column may hold the id of the row."""
     if len(votes) < ENOUGH or votes.n_workers < len(votes) or votes.n_tasks == len(votes):
         return None
-    return Doubt(
+    return InputDoubt(
         "own-worker",
         f"each of the {len(votes):,} rows has a worker of its own, so nothing can be learnt about them; is it the id "
         "of the row? --columns worker=NAME names another column",
     )
 
 
-def _same_names(votes: Annotations) -> Doubt | None:
+def _same_names(votes: Annotations) -> InputDoubt | None:
     """Labels that repeat the task or the worker of their row."""
     if len(votes) < ENOUGH or votes.n_classes < 3:
         return None
@@ -69,11 +71,13 @@ def _same_names(votes: Annotations) -> Doubt | None:
         if not bool(votes.classes.cast(pl.String).is_in(names.cast(pl.String).implode()).any()):
             continue
         if int((labels == names.cast(pl.String).gather(codes)).sum()) > DISTINCT * len(votes):
-            return Doubt("ids", f"the labels are names of the {what}; name another column with --columns label=NAME")
+            return InputDoubt(
+                "ids", f"the labels are names of the {what}; name another column with --columns label=NAME"
+            )
     return None
 
 
-def _dates(names: pl.Series) -> Doubt | None:
+def _dates(names: pl.Series) -> InputDoubt | None:
     if len(names) < 2:
         return None
     if names.dtype == pl.String:
@@ -86,12 +90,12 @@ def _dates(names: pl.Series) -> Doubt | None:
     )
     if not (is_date or is_stamp):
         return None
-    return Doubt(
+    return InputDoubt(
         "dates", f"the labels are dates or times ({quote(names)}); name another column with --columns label=NAME"
     )
 
 
-def _units(names: pl.Series) -> Doubt | None:
+def _units(names: pl.Series) -> InputDoubt | None:
     """Numbers with different units, or some with a unit and some without."""
     if names.dtype != pl.String or len(names) < 5:
         return None
@@ -102,24 +106,24 @@ def _units(names: pl.Series) -> Doubt | None:
     distinct = units.drop_nulls().unique().sort()
     if len(distinct) == 1 and not bool(plain.any()):
         return None
-    return Doubt(
+    return InputDoubt(
         "units",
         f"the labels are numbers with different units ({quote(distinct)}{', none' if plain.any() else ''}), such as "
         f"{quote(names)}; write all in one unit, without its name",
     )
 
 
-def _ids(votes: Annotations, names: pl.Series) -> Doubt | None:
+def _ids(votes: Annotations, names: pl.Series) -> InputDoubt | None:
     if len(names) < ENOUGH or len(names) <= DISTINCT * len(votes):
         return None
-    return Doubt(
+    return InputDoubt(
         "ids",
         f"there are {len(names):,} different labels in {len(votes):,} rows, as of ids, numbers or texts; name another "
         "column with --columns label=NAME, or the kind of answers with --kind",
     )
 
 
-def _case(names: pl.Series) -> Doubt | None:
+def _case(names: pl.Series) -> InputDoubt | None:
     """Classes that become one without case and blanks."""
     if names.dtype != pl.String:
         return None
@@ -127,10 +131,10 @@ def _case(names: pl.Series) -> Doubt | None:
     if not bool(plain.is_duplicated().any()):
         return None
     same = names.filter(plain == plain.filter(plain.is_duplicated())[0])
-    return Doubt("case", f"the classes {quote(same)} differ in case or blanks only; spell each class in one way")
+    return InputDoubt("case", f"the classes {quote(same)} differ in case or blanks only; spell each class in one way")
 
 
-def _codes(names: pl.Series) -> Doubt | None:
+def _codes(names: pl.Series) -> InputDoubt | None:
     """A number that stands apart from the other classes, which are those of a scale."""
     numbers = names.cast(pl.Int64, strict=False)
     if numbers.null_count() or len(names) < 3:
@@ -142,7 +146,7 @@ def _codes(names: pl.Series) -> Doubt | None:
             continue
         if code == -1 and len(scale) < 3:  # -1, 0 and 1 are a scale
             continue
-        return Doubt(
+        return InputDoubt(
             "code",
             f"the class '{code}' stands apart from the others ({quote([str(v) for v in scale])}), as a code for no "
             f"answer does; --missing {code} leaves it out",
@@ -150,7 +154,7 @@ def _codes(names: pl.Series) -> Doubt | None:
     return None
 
 
-def _questions(votes: Annotations) -> Doubt | None:
+def _questions(votes: Annotations) -> InputDoubt | None:
     """Classes in groups that never meet on a task, although labels differ on many tasks of each group."""
     if votes.n_classes < 4 or len(votes) < 2 * ENOUGH:
         return None
@@ -170,7 +174,7 @@ def _questions(votes: Annotations) -> Doubt | None:
         return None
     some = [votes.classes.filter(pl.Series(group == g)).cast(pl.String) for g in real[:2]]
     number = {2: "two", 3: "three"}.get(len(real), f"{len(real)}")
-    return Doubt(
+    return InputDoubt(
         "questions",
         f"the labels answer {number} questions: {quote(some[0])} and {quote(some[1])} are never given to one task; "
         "split the file by question",

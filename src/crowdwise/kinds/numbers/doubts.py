@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import F8, Mask
-from ...core.doubt import Doubt
+from ...core.doubt import InputDoubt
 from ...core.vocabulary import quote
 
 # Codes of surveys and of programs for an answer that is not there.
@@ -19,7 +19,7 @@ ENOUGH = 5
 PERCENT = (30.0, 300.0)
 
 
-def doubts(votes: Any) -> list[Doubt]:
+def doubts(votes: Any) -> list[InputDoubt]:
     """Return what is doubtful about these numbers; answers of several parts are not judged."""
     values = np.asarray(votes.answers.value)
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -28,7 +28,7 @@ def doubts(votes: Any) -> list[Doubt]:
     return [doubt for doubt in (_codes(values), _scales(votes, values)) if doubt]
 
 
-def _codes(values: F8) -> Doubt | None:
+def _codes(values: F8) -> InputDoubt | None:
     for code in CODES:
         is_code = values == code
         rest = values[~is_code]
@@ -37,7 +37,7 @@ def _codes(values: F8) -> Doubt | None:
         apart = rest.min() >= 0 if code < 0 else rest.max() * APART < code and np.abs(rest).max() > 0
         if apart:
             n = int(is_code.sum())
-            return Doubt(
+            return InputDoubt(
                 "code",
                 f"the number {code} occurs {n:,} times, apart from all others ({rest.min():g} to {rest.max():g}), as a "
                 f"code for no answer does; --missing {code} leaves it out",
@@ -45,7 +45,7 @@ def _codes(values: F8) -> Doubt | None:
     return None
 
 
-def _scales(votes: Any, values: F8) -> Doubt | None:
+def _scales(votes: Any, values: F8) -> InputDoubt | None:
     """Workers whose numbers are fractions, of tasks for which others give about a hundred times as much."""
     if values.min() < 0 or values.max() > 100:
         return None
@@ -61,7 +61,7 @@ def _scales(votes: Any, values: F8) -> Doubt | None:
     if ratio is None or not PERCENT[0] <= ratio <= PERCENT[1]:
         return None
     names = votes.workers.gather(np.flatnonzero(in_fractions))
-    return Doubt(
+    return InputDoubt(
         "scales",
         f"{len(names)} workers ({quote(names)}) give fractions from 0 to 1 where the others give about {ratio:.0f} "
         "times as much: percentages and fractions are mixed; write all in one scale",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ...core.doubt import Doubt
+    from ...core.doubt import InputDoubt
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
     from ...core.result import Result
@@ -35,7 +35,7 @@ class NumberHooks(PackageHooks):
 
         return NumberEstimate, NumberWorkers
 
-    def doubts(self, votes: Votes[Any]) -> list[Doubt]:
+    def doubts(self, votes: Votes[Any]) -> list[InputDoubt]:
         from .doubts import doubts
 
         return doubts(votes)
