@@ -29,7 +29,18 @@ def folder(tmp_path_factory):
 def run(folder, tmp_path, crowdwise_cli):
     """A fresh run folder."""
     out = tmp_path / "run"
-    done = ("aggregate", folder / "votes.csv", "-m", "majority_vote", "-o", out, "--about-tasks", folder / "tasks.csv")
+    done = (
+        "aggregate",
+        folder / "votes.csv",
+        "-m",
+        "majority_vote",
+        "--allow",
+        "one-worker",
+        "-o",
+        out,
+        "--about-tasks",
+        folder / "tasks.csv",
+    )
     assert crowdwise_cli(*done)[0] == 0
     return out
 

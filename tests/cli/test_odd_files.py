@@ -137,7 +137,7 @@ def test_ids_come_back_as_they_went_in(crowdwise_cli, tmp_path, suffix):
     rows = [(task, IDS[-1 - i], "la\nbel" if i % 2 else " 01") for i, task in enumerate(IDS)]
     path, run = tmp_path / f"v.{suffix}", tmp_path / "run"
     path.write_bytes(_written(rows, suffix))
-    code, _, err = crowdwise_cli("aggregate", path, "-m", "majority_vote", "-o", run)
+    code, _, err = crowdwise_cli("aggregate", path, "-m", "majority_vote", "--allow", "own-task", "-o", run)
     assert code == 0, err
     labels = open_table(run / "labels.csv").read(["task", "label"]).rows()
     workers = open_table(run / "workers.csv").read(["worker"])["worker"].to_list()

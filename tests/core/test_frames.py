@@ -218,3 +218,14 @@ assert "pyarrow" not in [name for name, module in sys.modules.items() if module 
 def test_pandas_without_pyarrow():
     done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("names", [("item_id", "gold_label"), ("prompt_id", "verdict"), ("image_id", "truth")])
+def test_columns_of_votes_gold_and_truth_are_known_by_the_same_names(names):
+    votes = cw.Annotations.from_frame(
+        pl.DataFrame({names[0]: ["a", "a", "b", "b"], "reader": ["x", "y"] * 2, "answer": ["p", "p", "q", "p"]})
+    )
+    known = pl.DataFrame({names[0]: ["a", "b"], names[1]: ["p", "q"]})
+    result = cw.fit(votes, "majority_vote", known.head(1))
+    assert result.gold.tolist() == [True, False]
+    assert cw.evaluate(result, known).n == 1

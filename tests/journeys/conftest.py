@@ -7,6 +7,10 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
+from tests.cli.conftest import crowdwise_cli, fails
+
+__all__ = ["crowdwise_cli", "fails"]
+
 
 @pytest.fixture(scope="session")
 def commands():

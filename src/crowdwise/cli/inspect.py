@@ -13,8 +13,9 @@ from .vote_options import read_votes, reads_votes
 if TYPE_CHECKING:
     from ..io.reading import Reading
 
-# Contradictory votes are reported, so they are not an error.
+# Contradictory votes and doubts about the votes are reported, so they are not an error.
 KEEP_REPEATS = ReadOptions(duplicates="keep")
+ANY_VOTES = ("all",)
 
 
 @reads_votes
@@ -31,6 +32,7 @@ def inspect(
     from ..io.formats.records import SeveralQuestions
     from ..io.questions import questions_of
 
+    read_options = replace(read_options, allow=ANY_VOTES)
     try:
         if read_options.question == ALL:
             _inspect_questions(votes, read_options, questions_of(votes, read_options), json)
@@ -45,7 +47,7 @@ def inspect(
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
     rows, tables, advice = annotations.kind.hooks.inspect(facts, classes)
-    facts["advice"] = _advice(facts) + advice
+    facts["advice"] = [*(doubt.sentence() for doubt in reading.doubts), *_advice(facts), *advice]
     if json:
         print_json(facts)
         return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from ..core.doubt import OF_AGGREGATION
 from ..core.kind import KindHooks
 from ..core.options import ReadOptions
 from .loading import in_classes, load
@@ -94,7 +96,8 @@ def judges(
         raise ParameterError("--groups compares raters where there is no single truth; it needs --subjective")
     if output is not None:
         refuse_to_overwrite(output, study_output.FILES, force)
-    annotations, gold_labels = load(votes, read_options, gold, gold_columns)
+    alone = replace(read_options, allow=(*read_options.allow, *OF_AGGREGATION))  # one judge can be measured
+    annotations, gold_labels = load(votes, alone, gold, gold_columns)
     annotations.kind.hooks.require(KindHooks.judges)
     print_ledger(annotations.ledger)
     with error_context(votes, gold):

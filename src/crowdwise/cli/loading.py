@@ -8,6 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.doubt import OF_AGGREGATION, refuse
 from ..core.kind import KindHooks
 from ..core.options import ALL, ReadOptions
 from .terminal import clean, info
@@ -43,6 +44,7 @@ def load(
         return load_many(votes, read_options, read_known_labels(read_options, gold, columns))
     reading = read_votes(votes, read_options, None if method is None else registry.card(method).takes)
     annotations = reading.annotations
+    refuse([doubt for doubt in reading.doubts if doubt.name in OF_AGGREGATION], read_options.allow, votes)
     if gold is None:
         gold_labels, note = reading.usable_gold()
         if note is not None:
@@ -88,10 +90,11 @@ def load_many(votes: str, read_options: ReadOptions, gold_labels: Any) -> tuple[
 
 def add_classes(annotations: Any, labels: pl.DataFrame) -> Any:
     """Add the classes that occur only in these labels; 3.0 and 3 are one class."""
-    from ..core.vocabulary import spelt_like
+    from ..core.vocabulary import refuse_other_classes, spelt_like
 
     if not hasattr(annotations, "with_classes"):
         return annotations
+    refuse_other_classes(labels["label"], annotations.classes, "the known labels")
     return annotations.with_classes(spelt_like(labels["label"], annotations.classes))
 
 

@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ..core.callback import Callback
+from ..core.progress import noting, unwatched, watching
+
 # Seconds between two lines of progress when stderr is not a terminal.
 LOG_INTERVAL = 10.0
 
@@ -90,24 +93,17 @@ def partition_progress() -> Iterator[PartitionProgress]:
     """Yield progress that clears its line at the end."""
     progress = PartitionProgress()
     try:
-        yield progress
+        with unwatched():
+            yield progress
     finally:
         progress.clear()
 
 
 @contextmanager
-def iteration_progress(job: str) -> Iterator[Callable[[int, float], None]]:
-    """Yield a callback for fit() that shows progress on the terminal after the first second."""
-    started, progress = time.monotonic(), ProgressLine()
-
-    def callback(iteration: int, objective: float) -> None:
-        if sys.stderr.isatty() and time.monotonic() - started > 1:
-            progress.line(f"{job}: iteration {iteration}, objective {objective:,.2f}")
-
-    try:
-        yield callback
-    finally:
-        progress.clear()
+def iteration_progress(job: str) -> Iterator[Callback | None]:
+    """Show progress on the terminal, and yield a callback for fit(); None if nobody watches."""
+    with watching(job) as watch:
+        yield noting(watch, None)
 
 
 @contextmanager
@@ -115,6 +111,7 @@ def count_progress(job: str) -> Iterator[Callable[[int, int, str], None]]:
     """Yield a callback (done, total, activity) that shows a line."""
     progress = ProgressLine(time.monotonic())
     try:
-        yield lambda done, total, activity: progress.line(f"{job}: {done} of {total} done, at {activity}")
+        with unwatched():
+            yield lambda done, total, activity: progress.line(f"{job}: {done} of {total} done, at {activity}")
     finally:
         progress.clear()

@@ -158,6 +158,15 @@ OPTIONS: dict[str, Any] = {
             metavar="FILE",
         ),
     ],
+    "allow": Annotated[
+        list[str] | None,
+        _option(
+            "--allow",
+            help="Accept what looks like a mistake, by the name that the error gives (ids, case, ...), or all; "
+            "repeat for more.",
+            metavar="NAME",
+        ),
+    ],
     "links": Annotated[
         Path | None,
         _option(
@@ -179,10 +188,11 @@ def _from_command_line(**values: Any) -> ReadOptions:
 
     for name in _CHOICES:
         values[name] = None if values[name] is None else values[name].value
-    columns, missing, order = values.pop("columns"), values.pop("missing"), values.pop("order")
+    columns, missing, order, allow = (values.pop(name) for name in ("columns", "missing", "order", "allow"))
     return ReadOptions(
         columns=parse_columns(columns, answer=answer_roles()) if columns else {},
         missing=tuple(missing or ()),
+        allow=tuple(allow or ()),
         order=parse_order(order),
         **values,
     )
@@ -248,4 +258,4 @@ def _typed_default(name: str, value: Any) -> Any:
     """Convert the value of a field to the type of its command-line option; empty columns and lists become None."""
     if name in _CHOICES:
         return None if value is None else _CHOICES[name](value)
-    return None if name in ("columns", "missing") else value
+    return None if name in ("columns", "missing", "allow") else value

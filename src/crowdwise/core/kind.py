@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..report.sheet import Sheet
     from ..workers.flags import Flag
     from ..workers.studied import Studied
+    from .doubt import InputDoubt
     from .estimate import Estimate, WorkerSummary
     from .method import Method
     from .model import Model
@@ -106,6 +107,10 @@ class KindHooks:
         """Return the classes of the estimates and of the worker summary, for loading."""
         raise self._missing("estimate")
 
+    def doubts(self, votes: Votes[Any]) -> list[InputDoubt]:  # noqa: ARG002
+        """Return what looks like a mistake in votes from a file."""
+        return []
+
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return facts about the votes for `inspect`."""
         raise self._missing("describe")
@@ -117,6 +122,14 @@ class KindHooks:
     def result_html(self, result: Result) -> str:  # noqa: ARG002
         """Render a result for a notebook."""
         raise self._missing("result_html")
+
+    def class_table(self, result: Result) -> pl.DataFrame:  # noqa: ARG002
+        """Return the expected quality of every class."""
+        raise self._missing("class_table")
+
+    def soft_labels(self, result: Result, tasks: Any = None) -> Any:  # noqa: ARG002
+        """Return targets for training a classifier."""
+        raise self._missing("soft_labels")
 
     def plots(self, result: Result) -> Any:  # noqa: ARG002
         """Return the plots of a result."""

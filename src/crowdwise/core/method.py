@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from .errors import ConvergenceWarning, ParameterError
 from .estimate import Estimate, WorkerSummary
 from .faults import caller_level
 from .params import Whole, check
+from .progress import noting, watching
 from .registry import get
 from .result import FitTrace, Result, versions
 from .votes import Votes
@@ -98,6 +99,10 @@ class Method(ABC):
         """Run the steps of `fit`."""
         if options.prior is not None and not self.accepts_prior:
             raise ParameterError(f"{self.name} cannot use prior=")
+        with watching(self.name) as watch:
+            return self._fit_watched(votes, gold, replace(options, callback=noting(watch, options.callback)), calibrate)
+
+    def _fit_watched(self, votes: Any, gold: Any, options: FitOptions, calibrate: bool | None) -> Result:
         votes = self.coerce(votes)
         output = self.fit_votes(votes, gold, options)
         self.warn_unless_settled(output.converged, output.n_iter)

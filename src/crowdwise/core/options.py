@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from .doubt import check_allowed
 from .errors import ParameterError
 from .intake.column import UnknownClasses
 from .intake.repeats import Duplicates, check_duplicates
@@ -40,6 +41,7 @@ class ReadOptions:
         links: File or frame with two columns of linked tasks and an optional third column of weights.
         about_tasks: File or frame with one row per task (text, url, ...).
         about_workers: File or frame with one row per worker (group, family, cost, ...).
+        allow: Names of doubts about the votes that do not count (see `crowdwise.core.doubt.DOUBTS`), or "all".
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class ReadOptions:
     links: Any = None
     about_tasks: Any = None
     about_workers: Any = None
+    allow: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.columns is None:
@@ -68,6 +71,7 @@ class ReadOptions:
             raise ParameterError(f"multiple must be error, join, drop or set, got {self.multiple!r}")
         if self.rejected not in ("keep", "drop"):
             raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
+        check_allowed(self.allow)
         if isinstance(self.missing, str):
             raise ParameterError(f"missing must be a list of values, got {self.missing!r}; write [{self.missing!r}]")
 

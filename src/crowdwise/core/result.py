@@ -195,6 +195,33 @@ class Result(FitTrace):
             }
         )
 
+    def class_table(self) -> pl.DataFrame:
+        """Return one row per class (results of classes only): class, n_labelled, n_expected, the expected precision and
+        recall of its labels, and the class that it is most often taken for. The figures are as good as the confidence:
+        they come from the posterior."""
+        return self.kind.hooks.class_table(self)
+
+    def soft_labels(self, tasks: Any = None) -> Any:
+        """Return the posterior as targets for training a classifier (results of classes only).
+
+        Args:
+            tasks: Names of tasks, in the order of your features; all tasks of the result by default.
+
+        Returns:
+            `SoftLabels`: `p[task, class]` for losses that take probabilities, `names` and `weight` for hard labels with
+            sample weights, and `expand()` for estimators that take only these.
+        """
+        return self.kind.hooks.soft_labels(self, tasks)
+
+    def to_dataset(self, data: Any = None) -> Any:
+        """Return a `datasets.Dataset` of Hugging Face: task, label (a ClassLabel), label_dist, confidence, n_votes.
+
+        Args:
+            data: Table with a column `task` and further columns (text, ...), which are added; only its tasks are
+                returned, in its order.
+        """
+        return resolve("crowdwise.io.export.hf_dataset:to_dataset")(self, data)
+
     # Whether the tasks lie in partitions on disk.
     in_parts: ClassVar[bool] = False
 

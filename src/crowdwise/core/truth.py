@@ -12,6 +12,7 @@ import polars as pl
 
 from .errors import DataError, LedgerWarning
 from .faults import caller_level
+from .intake.columns import TRUTH, candidates
 from .intake.frames import to_polars
 from .vocabulary import Codes, as_series, lookup, quote
 
@@ -31,7 +32,10 @@ def truth_table(truth: Any, columns: Sequence[str] = ("label",), aliases: Sequen
         values = list(truth.values())
         frame = pl.DataFrame({"task": as_series(truth.keys(), "task"), names[0]: _values(values, names[0])})
     else:
-        frame = to_polars(truth)
+        frame = task_named(to_polars(truth))
+        if names == ["label"] and "label" not in frame.columns:
+            matches = candidates("label", frame.columns, TRUTH)
+            frame = frame.rename({matches[0]: "label"}) if len(matches) == 1 else frame
         if len(names) == 1 and names[0] not in frame.columns:
             other = next((name for name in aliases if name in frame.columns), None)
             frame = frame if other is None else frame.rename({other: names[0]})
@@ -46,6 +50,12 @@ def truth_table(truth: Any, columns: Sequence[str] = ("label",), aliases: Sequen
             f"{len(contradicted)} tasks have two different true labels: {quote(contradicted)}; keep one of them"
         )
     return frame
+
+
+def task_named(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of known answers whose column of tasks is called `task`; names are known as in files of votes."""
+    matches = [] if "task" in table.columns else candidates("task", table.columns, TRUTH)
+    return table.rename({matches[0]: "task"}) if len(matches) == 1 else table
 
 
 def answers_truth(truth: Any, column: str, coder: Callable[[dict[str, Any]], Any]) -> tuple[pl.Series, Any]:

@@ -116,6 +116,24 @@ def short_numerals(values: pl.Series) -> pl.Series:
     return pl.select(pl.when(values.str.contains(NUMERAL)).then(short).otherwise(values)).to_series().alias(values.name)
 
 
+def refuse_other_classes(labels: pl.Series, classes: pl.Series, what: str) -> None:
+    """Raise if no known label is among the classes of the votes.
+
+    Args:
+        labels: The known labels.
+        classes: The classes of the votes.
+        what: What messages call the known labels.
+    """
+    known = spelt_like(labels, classes).drop_nulls()
+    if not len(known) or not len(classes) or lookup(classes, known)[1].any():
+        return
+    names = known.cast(pl.String).unique().sort()
+    plain = classes.cast(pl.String).str.strip_chars().str.to_lowercase()
+    is_same = bool(names.str.strip_chars().str.to_lowercase().is_in(plain.implode()).any())
+    why = "they differ in case or blanks" if is_same else "are they the labels of another question?"
+    raise DataError(f"{what} and the votes share no class ({quote(names)} against {quote(classes)}): {why}")
+
+
 def spelt_like(values: pl.Series, vocabulary: pl.Series) -> pl.Series:
     """Spell numbers that the vocabulary lacks as it spells them, such as 3.0 as 3."""
     is_known = lookup(vocabulary, values)[1]

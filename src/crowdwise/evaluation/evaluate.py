@@ -15,6 +15,7 @@ from ..core.errors import DataError, ParameterError
 from ..core.intake.frames import to_polars
 from ..core.kind import Kind, KindHooks
 from ..core.result import Result
+from ..core.truth import task_named
 from ..core.vocabulary import as_series, lookup
 
 ALL_GOLD = (
@@ -67,7 +68,7 @@ def task_names(truth: Any) -> pl.Series | None:
     """Return the tasks that a truth is about; None if it is about items."""
     if isinstance(truth, Mapping):
         return as_series(truth.keys(), "task")
-    frame = to_polars(truth)
+    frame = task_named(to_polars(truth))
     return as_series(frame["task"], "task") if "task" in frame.columns else None
 
 
@@ -75,7 +76,7 @@ def gold_tasks(result: Result | pl.DataFrame, gold: Any = None) -> pl.Series | N
     """Return the names of the tasks whose truth was given to the fit; None if there are none."""
     parts = []
     if gold is not None:
-        names = gold.keys() if isinstance(gold, Mapping) else to_polars(gold)["task"]
+        names = gold.keys() if isinstance(gold, Mapping) else task_named(to_polars(gold))["task"]
         parts.append(as_series(names, "task").cast(pl.String))
     if isinstance(result, Result) and result.gold is not None:
         parts.append(result.tasks.filter(pl.Series(result.gold)).cast(pl.String))

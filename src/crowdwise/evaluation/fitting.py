@@ -15,6 +15,7 @@ from ..core import method_registry as registry
 from ..core.callback import Callback
 from ..core.errors import ParameterError
 from ..core.kind import KindHooks, get
+from ..core.progress import watching
 from ..core.result import Result
 from ..core.votes import Votes
 
@@ -69,12 +70,28 @@ def fit(
     """
     votes = get("classes").hooks.coerce(votes)
     method_ = _method(method, votes, gold, seed)
+    with watching(method_.name):
+        return _fit(
+            votes, method_, gold, calibrate, sampling, {"prior": prior, "n_shards": n_shards, "callback": callback}
+        )
+
+
+def _fit(
+    votes: Votes[Any],
+    method_: Any,
+    gold: Any,
+    calibrate: bool | None,
+    sampling: Sampling | None,
+    fit_options: dict[str, Any],
+) -> Result:
+    """Fit a method and calibrate its confidence (see `fit`)."""
+    prior = fit_options["prior"]
     calibrate = allowed(gold, calibrate, sampling)
     can_calibrate = votes.kind.hooks.supports(KindHooks.calibrate)
     if calibrate and not can_calibrate:
         votes.kind.hooks.require(KindHooks.calibrate)  # raises
     options: dict[str, Any] = {"calibrate": False} if can_calibrate and calibrate is False else {}
-    result: Result = method_.fit(votes, gold=gold, prior=prior, n_shards=n_shards, callback=callback, **options)
+    result: Result = method_.fit(votes, gold=gold, **fit_options, **options)
     if sampling in ("weights", "chosen") and "reason" not in result.extra.get(CHECK, {"reason": ""}):
         raise ParameterError(
             f"gold sets the intervals of {votes.kind.display_name}, so it must be a random sample, not --sampling "

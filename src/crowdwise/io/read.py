@@ -43,6 +43,7 @@ def read(
     links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
+    allow: Sequence[str] = (),
 ) -> Any:
     """Read votes from a file.
 
@@ -71,6 +72,8 @@ def read(
         links: File or frame with two columns of linked tasks and an optional third column of weights.
         about_tasks: File or frame with one row per task (text, url, ...) to attach to the votes.
         about_workers: File or frame with one row per worker (group, family, cost, ...) to attach to the votes.
+        allow: Names of doubts about the votes that do not count, or "all": what looks like a mistake (ids as labels,
+            swapped columns, mixed units, ...) is otherwise an error, which gives the name.
 
     Returns:
         `Annotations` if the answers are classes, else `Votes`.
@@ -96,6 +99,7 @@ def read(
         links=links,
         about_tasks=about_tasks,
         about_workers=about_workers,
+        allow=allow,
     )
     return read_all(path, options).annotations
 
@@ -177,7 +181,7 @@ def read_truth(
     source, where = open_source(path)
     kind = None if columns else detect(source, where, str(path))[0]
     if kind is not None:
-        options = ReadOptions(format=kind, question=question, duplicates="keep", multiple="join")
+        options = ReadOptions(format=kind, question=question, duplicates="keep", multiple="join", allow=("all",))
         reading = read_all(path, options)
         if reading.gold is None:
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")

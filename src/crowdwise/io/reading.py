@@ -14,15 +14,18 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.answers import Coder
+from ..core.doubt import OF_AGGREGATION, InputDoubt, refuse
 from ..core.errors import DataError, ParameterError
 from ..core.intake.coding import encode
 from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.kind import Kind
 from ..core.ledger import Ledger
 from ..core.options import ReadOptions
+from ..core.progress import watching
 from ..core.vocabulary import quote
 from .about import attach_links, attach_tables, facts, facts_of_items
 from .detect_kind import FALLBACK, accepts_columns, answer_of, detect_kind, kind_from_values, may_be_classes, roles
+from .doubts import doubts_of
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import TASK_COLUMNS, Control, ParsedFile, TaskItem
@@ -49,6 +52,7 @@ class Reading:
         workers: Whether workers are human or models, and their group, where the file states it (worker, source, group).
         items: Iterates over the tasks of an export of Label Studio, with ids and data.
         control: The question as Label Studio names it.
+        doubts: What looks like a mistake and was allowed, or concerns aggregation only.
     """
 
     annotations: Any
@@ -60,6 +64,7 @@ class Reading:
     workers: pl.DataFrame | None = None
     items: Callable[[], Iterator[TaskItem]] | None = None
     control: Control | None = None
+    doubts: tuple[InputDoubt, ...] = ()
 
     def usable_gold(self) -> tuple[pl.DataFrame | None, str | None]:
         """Return the gold labels in the file that a fit may use, and a note about them.
@@ -97,6 +102,12 @@ def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: A
 
         votes = read_snorkel(path, options.columns, options.classes)
         return Reading(_attach(votes, options, links=False), "snorkel", "the file's name ends in .npy")
+    with watching(f"reading {Path(path).name}"):
+        return _read_all(path, options)
+
+
+def _read_all(path: str | Path, options: ReadOptions) -> Reading:
+    """Read a file or folder (see `read_all`)."""
     where, name, why, chosen, content = _parse_file(path, options)
     kind = kinds.get(options.expected_kind or content.kind)
     _take_as(content, kind, where)
@@ -104,10 +115,13 @@ def read_all(path: str | Path, options: ReadOptions | None = None, **keywords: A
         _add_offered(content, kind, options.offered)
     coder = _coder(kind, options, name, content)
     votes = _build_votes(kind, coder, content, where, name, options)
+    doubts = doubts_of(votes, chosen, options) if name in TABLES else []
+    refuse(doubts, (*options.allow, *OF_AGGREGATION), where)
     votes = _attach(_attach_file_tables(votes, content, where, options.columns), options)
     return Reading(
-        votes, name, why, content.question, chosen, content.gold, content.workers, content.items, content.control
-    )
+        votes, name, why, content.question, chosen, content.gold, content.workers, content.items, content.control,
+        tuple(doubts),
+    )  # fmt: skip
 
 
 def _build_votes(
@@ -263,6 +277,7 @@ def _read_long(
     if table.decimal_comma:
         numbers = ("time", "weight", *TAKEN, *(answer_of(required) if kind.accepts is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
+    _refuse_headers(frame, chosen, where)
     columns, more = values(frame, chosen, where, strict=mapping, missing=options.missing, required=required)
     content = ParsedFile(columns, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=kind.name)
     _fill_columns(content, kind)
@@ -274,6 +289,22 @@ def _read_long(
         content.about_tasks = facts(frame, chosen, "task", TASK_COLUMNS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, format, why, chosen, content
+
+
+def _refuse_headers(frame: pl.DataFrame, chosen: Mapping[str, str], where: str) -> None:
+    """Raise if a row holds the names of its columns, as where files were put one below the other."""
+    names = [column for column in chosen.values() if frame[column].dtype == pl.String]
+    if len(names) < 3:
+        return
+    is_header = frame[names[0]] == names[0]
+    for name in names[1:]:
+        is_header &= frame[name] == name
+    rows = is_header.arg_true()
+    if len(rows):
+        raise DataError(
+            f"{where}, line {int(rows[0]) + 2}: the header occurs again ({len(rows)} times), as if files were put one "
+            "below the other; remove these lines"
+        )
 
 
 def _read(table: FileTable, chosen: Mapping[str, str], required: Sequence[str]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 
 from ..core.arrays import F8, I8
 from ..core.errors import DataError, IdentifiabilityWarning
+from ..core.progress import watching
 from ..core.result import Result
 from ..evaluation.guarantee.verdicts import in_classes
 from ..kinds.classes.annotations import Annotations, as_annotations
@@ -138,6 +139,7 @@ class Judges:
         return next_spend(min(offers[0]["r2"], 0.999), len(self._gold_tasks), n_judged, offers[0]["cost"], person)
 
 
+@watching("judges")
 def judges(
     votes: Any,
     gold: Any = None,

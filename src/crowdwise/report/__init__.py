@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, unwritable
 from ..core.kind import KindHooks
+from ..core.progress import watching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["render", "write"]
 
 
+@watching("report")
 def render(
     votes: Votes[Any],
     result: Result,

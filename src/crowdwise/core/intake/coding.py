@@ -93,6 +93,8 @@ def encode(
     unanswered = _unanswered_rows(parts, coder)
     rows.take(None if keep.all() else np.flatnonzero(keep))
     repeats = rows.sort_and_resolve(duplicates)
+    if duplicates in ("first", "last") and repeats.get(reasons.CONTRADICTION) and numbers["time"] is None:
+        notes += (f"there is no column of times, so --duplicates {duplicates} goes by the order of the rows",)
     notes += (
         rows.weigh_repeats()
         + coder.notes(rows.answers)

@@ -65,9 +65,17 @@ KNOWN_AS = {
     "label": "label response answer annotation vote judgment judgement category verdict choice",
 }
 # Synonyms that are used only if none of those above occurs: a score may also be a confidence or a number.
-ALSO_KNOWN_AS = {"label": "rating score grade code value winner ranking"}
+ALSO_KNOWN_AS = {
+    "label": "rating score grade code value winner ranking",
+    "task": "prompt_id image_id img_id sample_id record_id sentence_id text_id tweet_id post_id case_id",
+    "worker": "reader reader_id judge_id reviewer reviewer_id grader grader_id expert expert_id assessor assessor_id "
+    "participant participant_id evaluator",
+}
 TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct cluster"
-TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
+TIME_NAMES = (
+    *("time", "timestamp", "ts", "created_at", "submitted_at", "submitted", "answered_at"),
+    *("datetime", "completed_at", "labelled_at", "labeled_at", "annotated_at", "finished_at"),
+)
 VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
 TRUTH_OPTION = "--truth-columns (or --gold-columns)"

@@ -16,8 +16,8 @@ from ...core.errors import DataError, ParameterError
 from ...core.intake.frames import to_polars
 from ...core.result import Result
 from ...core.side_tables import SideTable
-from ...core.truth import place_gold, truth_table
-from ...core.vocabulary import as_series, lookup, spelt_like, union
+from ...core.truth import place_gold, task_named, truth_table
+from ...core.vocabulary import as_series, lookup, refuse_other_classes, spelt_like, union
 from ...core.votes import Votes
 from ...stats.hashing import fingerprint_of
 from .verdicts import Verdicts, as_verdicts
@@ -71,6 +71,7 @@ def place(gold: Any, verdicts: Verdicts, about_workers: SideTable = None) -> tup
             raise DataError("the verdicts are numbers, and some gold labels are not")
         return GoldSample(task, np.zeros(len(task), dtype=np.int64), value, chance), verdicts
     given_label = spelt_like(table["label"], verdicts.classes)
+    refuse_other_classes(given_label.filter(pl.Series(is_known)), verdicts.classes, "the gold labels")
     classes = union(verdicts.classes, given_label.unique())
     verdicts = _over(verdicts, classes)
     label = lookup(classes, given_label)[0][is_known]
@@ -94,7 +95,7 @@ def _extra(gold: Any, about_workers: SideTable) -> pl.DataFrame | None:
     """Return the gold table with all its columns; raise if a model wrote it."""
     if isinstance(gold, dict):
         return None
-    table = to_polars(gold)
+    table = task_named(to_polars(gold))
     kind, writer = table.columns.count("kind"), table.columns.count(WRITER)
     rows = table
     if writer and not kind and about_workers is not None and "kind" in about_workers.columns:
@@ -141,7 +142,7 @@ def read_gold(path: str | Path, columns: Any = None, missing: Any = ()) -> pl.Da
 
 def gold_tasks(gold: Any) -> pl.Series:
     """Return the task names of a mapping or table of gold."""
-    names = as_series(gold.keys() if isinstance(gold, dict) else to_polars(gold)["task"], "task")
+    names = as_series(gold.keys() if isinstance(gold, dict) else task_named(to_polars(gold))["task"], "task")
     return names.cast(pl.String).unique()
 
 

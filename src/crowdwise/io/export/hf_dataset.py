@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+from ...core.errors import DataError, MissingDependencyError
+from ...core.intake.frames import to_polars
+from ...core.vocabulary import quote
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -39,18 +44,44 @@ configs:
 """
 
 
+def dataset_table(result: Result, data: Any = None) -> pl.DataFrame:
+    """Return the columns of a data set: those of `data` (a table with a column `task`), and those of the labels."""
+    table = None if data is None else to_polars(data)
+    if table is not None and "task" not in table.columns:
+        raise DataError(f"the data have no column 'task'; they have {quote(table.columns, 8)}")
+    soft = result.soft_labels(None if table is None else table["task"])
+    columns = {
+        "task": soft.tasks.cast(pl.String),
+        "label": pl.Series(soft.label).cast(pl.Int64),
+        "label_dist": pl.Series(soft.p.tolist(), dtype=pl.List(pl.Float64)),
+        "confidence": soft.weight,
+        "n_votes": soft.n_labels,
+    }
+    if table is None:
+        return pl.DataFrame(columns)
+    taken = [name for name in columns if name != "task" and name in table.columns]
+    if taken:
+        raise DataError(f"the data have columns {quote(taken)}, which the labels need; rename them")
+    return pl.DataFrame({**columns, **{name: table[name] for name in table.columns if name != "task"}})
+
+
+def to_dataset(result: Result, data: Any = None) -> Any:
+    """Return a `datasets.Dataset` with these columns, whose `label` is a ClassLabel."""
+    try:
+        datasets: Any = import_module("datasets")
+    except ImportError:
+        raise MissingDependencyError(
+            "to_dataset needs the package datasets of Hugging Face: pip install datasets; without it, "
+            "result.soft_labels().to_table() holds the same, and crowdwise convert RUN --to hf_dataset writes its files"
+        ) from None
+    table = dataset_table(result, data)
+    dataset = datasets.Dataset(table.to_arrow())
+    return dataset.cast_column("label", datasets.ClassLabel(names=result.classes.cast(pl.String).to_list()))
+
+
 def write_dataset(result: Result, path: Path) -> tuple[str, ...]:
     """Write data/train-00000-of-00001.parquet, and README.md with the features, for `load_dataset(folder)`."""
-    names = result.classes.cast(pl.String).to_list()
-    frame = pl.DataFrame(
-        {
-            "task": result.tasks.cast(pl.String),
-            "label": pl.Series(result.labels).cast(pl.Int64),
-            "label_dist": pl.Series(result.posterior.tolist(), dtype=pl.List(pl.Float64)),
-            "confidence": result.confidence,
-            "n_votes": result.labels_per_task,
-        }
-    )
+    names, frame = result.classes.cast(pl.String).to_list(), dataset_table(result)
     (path / "data").mkdir(parents=True, exist_ok=True)
     frame.write_parquet(path / "data" / "train-00000-of-00001.parquet")
     listed = "\n".join(f"          '{i}': {json.dumps(name, ensure_ascii=False)}" for i, name in enumerate(names))

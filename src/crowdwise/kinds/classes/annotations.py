@@ -31,6 +31,7 @@ from .answers import ClassCoder, Classes
 
 if TYPE_CHECKING:
     from ...active.plan import Plan
+    from ...core.doubt import InputDoubt
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
     from ...core.model import Model
@@ -273,6 +274,21 @@ class ClassHooks(CommonHooks):
         from .estimate import ClassPosterior, ClassWorkers
 
         return ClassPosterior, ClassWorkers
+
+    def class_table(self, result: Result) -> pl.DataFrame:
+        from .scoring.class_quality import class_table
+
+        return class_table(result)
+
+    def soft_labels(self, result: Result, tasks: Any = None) -> Any:
+        from .soft_labels import soft_labels
+
+        return soft_labels(result, tasks)
+
+    def doubts(self, votes: Votes[Any]) -> list[InputDoubt]:
+        from .doubts import doubts
+
+        return doubts(votes)  # type: ignore[arg-type]
 
     def coerce(self, votes: Any) -> Votes[Any]:
         return votes if isinstance(votes, Votes) else as_annotations(votes)

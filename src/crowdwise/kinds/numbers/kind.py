@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ...core.doubt import InputDoubt
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
     from ...core.result import Result
@@ -33,6 +34,11 @@ class NumberHooks(PackageHooks):
         from .estimate import NumberEstimate, NumberWorkers
 
         return NumberEstimate, NumberWorkers
+
+    def doubts(self, votes: Votes[Any]) -> list[InputDoubt]:
+        from .doubts import doubts
+
+        return doubts(votes)
 
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
         from .scoring import describe_numbers

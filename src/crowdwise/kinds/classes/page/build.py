@@ -113,14 +113,16 @@ def build(
 
 def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
     n_votes = np.bincount(votes.label, minlength=votes.n_classes)
-    n_estimated = np.bincount(result.labels, minlength=votes.n_classes)
+    quality = result.class_table()
     order = np.argsort(-n_votes, kind="stable")[:CLASSES]
     top = max(float(result.class_prior.max(initial=0.0)), 1e-9)
     return [
         {
             "name": shown(votes.classes[int(c)], 60),
             "said": int(n_votes[c]),
-            "given": int(n_estimated[c]),
+            "given": quality["n_labelled"][int(c)],
+            "precision": quality["precision"][int(c)],
+            "recall": quality["recall"][int(c)],
             "prior": float(result.class_prior[c]),
             "bar": svg.bar(float(result.class_prior[c]) / top),
         }
@@ -139,6 +141,7 @@ def _tables(
         ("agreement.csv", "agreement coefficients", agreement_table(study.agreement)),
         ("classes.csv", "recall and precision by worker and class", study.classes),
         ("pairs.csv", "pairs of the workers on the map", pair_map.table),
+        ("class_quality.csv", "expected precision and recall of every class", result.class_table()),
         ("confusions.csv", "every worker's confusion matrix", study.confusion),
         ("labels.csv", "every task with its probabilities", result.to_table()),
         ("curve.csv", "learning curves", study.curve),

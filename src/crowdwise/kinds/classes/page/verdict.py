@@ -162,9 +162,10 @@ def steps(
         out.append(f"Look again at {count(len(suspects), 'known label')} that the crowd contradicts: {names}.")
     if len(confused) and confused["n"][0] >= 1:
         first, second = (shown(confused[name][0], 30) for name in ("first", "second"))
-        out.append(
-            f"The most frequently confused classes are “{first}” and “{second}”: do the instructions distinguish them?"
-        )
+        advice = "do the instructions distinguish them?"
+        if confused["advice"][0] == "merge or explain":
+            advice = "workers hardly distinguish them, so merge the two, or explain the difference with examples."
+        out.append(f"The most frequently confused classes are “{first}” and “{second}”: {advice}")
     if verdict_.n_unknown:
         out.append(
             f"{count(verdict_.n_unknown, 'worker')} gave too few labels to be judged; nothing is held against them."

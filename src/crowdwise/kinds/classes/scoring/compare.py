@@ -15,7 +15,7 @@ from ....core import method_registry as registry
 from ....core.arrays import F8
 from ....core.errors import DataError, ParameterError
 from ....core.truth import truth_table
-from ....core.vocabulary import lookup
+from ....core.vocabulary import lookup, refuse_other_classes
 from ....evaluation.evaluate import ALL_GOLD
 from ....evaluation.guarantee.clusters import task_clusters
 from ....evaluation.scores import Table
@@ -238,6 +238,7 @@ def _check_truth(annotations: Annotations, truth_labels: pl.DataFrame, gold: Gol
     at, has_task = lookup(annotations.tasks, truth_labels["task"])
     if not has_task.any():
         raise DataError("none of the tasks in the truth is in the annotations; do the task ids match?")
+    refuse_other_classes(truth_labels["label"].filter(pl.Series(has_task)), annotations.classes, "the true labels")
     if gold is not None and gold.mask[at[has_task]].all():
         raise DataError(ALL_GOLD.format(n=int(has_task.sum())))
 

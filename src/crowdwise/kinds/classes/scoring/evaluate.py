@@ -13,7 +13,7 @@ from ....core.arrays import F8, I4, I8
 from ....core.errors import DataError
 from ....core.result import Result
 from ....core.truth import truth_table
-from ....core.vocabulary import lookup, spelt_like, union
+from ....core.vocabulary import lookup, refuse_other_classes, spelt_like, union
 from ....evaluation.calibration import BINS, bin_of, expected_calibration_error
 from ....evaluation.evaluate import ALL_GOLD, among
 from ....evaluation.guarantee.clusters import task_clusters
@@ -104,6 +104,7 @@ def evaluate_classes(
         raise DataError(ALL_GOLD.format(n=int(was_gold.sum())))
     rows = at[is_scored]
     true_names = spelt_like(table["label"].filter(pl.Series(is_scored)), classes)
+    refuse_other_classes(true_names, classes, "the true labels")
     names = union(classes, true_names.cast(pl.String) if classes.dtype == pl.String else true_names)
     predicted = lookup(names, label.gather(rows))[0]
     true = lookup(names, true_names)[0]

@@ -14,6 +14,7 @@ from ....core.errors import DataError
 from ....core.result import Result
 from ....stats.ties import TOLERANCE
 from ..annotations import Annotations
+from ..estimate import ClassPosterior
 from ..methods.gold import as_gold
 from .recommendations import (
     AMBIGUOUS,
@@ -31,6 +32,10 @@ from .recommendations import (
 TODO = ("vote", "expert", "look", "")
 # Workers are weak if their mean skill is this far below the crowd's.
 WEAK = 0.08
+# Workers confuse a class with another if this share of its labels, and this share of the right ones, name the other.
+MIXED, MIXED_RATIO = 0.2, 0.5
+# Labels of a class below which nothing is said about it.
+MIXED_LABELS = 20
 OUTVOTED = "another label has more votes, but from less accurate workers"
 
 
@@ -229,7 +234,8 @@ def confused_classes(annotations: Annotations, result: Result) -> pl.DataFrame:
     Returns:
         A table with the most confused pair first: first, second, first_as_second (share of `second` among the labels
         of tasks that are `first`), second_as_first, n (expected number of such labels in both directions), ambiguous
-        (number of uncertain tasks with these two as the most probable classes).
+        (number of uncertain tasks with these two as the most probable classes), advice ("merge or explain" where
+        workers hardly distinguish the two, "explain" where one of them is often called the other, else empty).
     """
     _check(annotations, result, ())
     k = annotations.n_classes
@@ -256,8 +262,20 @@ def confused_classes(annotations: Annotations, result: Result) -> pl.DataFrame:
             "second_as_first": share[second, first],
             "n": n[order],
             "ambiguous": np.asarray(pair, dtype=np.int64)[first * k + second],
+            "advice": _advice(table, share, first, second, result.estimate_as(ClassPosterior).order),
         }
     )
+
+
+def _advice(table: F8, share: F8, first: I8, second: I8, order: I8 | None) -> list[str]:
+    """Return what to do about each pair; classes with an order are not merged."""
+    diagonal = share.diagonal()[:, None]
+    enough = table.sum(axis=1, keepdims=True) >= MIXED_LABELS
+    mixed = (share >= MIXED) & (share >= MIXED_RATIO * diagonal) & enough
+    one_way, both = mixed[first, second] | mixed[second, first], mixed[first, second] & mixed[second, first]
+    merge = both & (order is None)
+    advice: list[str] = np.where(merge, "merge or explain", np.where(one_way, "explain", "")).tolist()
+    return advice
 
 
 def _check(annotations: Annotations, result: Result, others: Sequence[Result]) -> None:

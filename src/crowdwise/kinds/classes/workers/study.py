@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from ....core.errors import DataError
+from ....core.progress import watching
 from ....core.result import Result
 from ....evaluation.scores import Table
 from ....stats.agreement import Level
@@ -130,6 +131,7 @@ def agreement_options(annotations: Annotations, level: Level | None, order: Sequ
     return {"level": level or "nominal", "order": order}
 
 
+@watching("workers")
 def study_classes(
     annotations: Annotations,
     result: Result,
