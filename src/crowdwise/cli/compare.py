@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.errors import ParameterError
 from ..core.options import ReadOptions
 from .guarantee.fairness import read_groups
 from .loading import load
@@ -116,6 +117,8 @@ def compare(
     for name in method or ():
         registry.card(name)
     if len(votes) > 1 or seeds is not None or is_set(votes[0]):
+        if gold is not None or cluster is not None:
+            raise ParameterError("--gold and --cluster are for one file of votes, not for several sets")
         study = SeveralSets(votes, method, truth, truth_columns, read_options, seeds or 1, against, test.value)
         compare_several(study, output, (latex, markdown), force, json)
         return
