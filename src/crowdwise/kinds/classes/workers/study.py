@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,7 @@ from ....core.errors import DataError
 from ....core.result import Result
 from ....evaluation.scores import Table
 from ....stats.agreement import Level
-from ....workers.flags import REMOVED, Flag, flag_table
+from ....workers.flags import REMOVED, Coefficient, Flag, flag_table
 from ....workers.studied import Block, Studied, best_and_worst, between, number, some_of
 from ....workers.tables import bar
 from ..annotations import Annotations
@@ -21,7 +21,7 @@ from ..scoring.tasks import contested
 from . import dependence as colluders
 from . import drift
 from . import quality as spammers
-from .agreement import agreement
+from .agreement import SCALES, agreement, is_unstated_scale, scale_question
 from .coaching import coachable_of
 from .judgement import Judgement, classes_of, confusion_of
 from .pairs import pair_table
@@ -130,6 +130,21 @@ def agreement_options(annotations: Annotations, level: Level | None, order: Sequ
     return {"level": level or "nominal", "order": order}
 
 
+def _agreement(annotations: Annotations, level: Level | None, order: Sequence[Any] | None) -> list[Coefficient]:
+    """Return the coefficients; for whole numbers of unknown level also alpha for grades and for amounts."""
+    coefficients = agreement(annotations, **agreement_options(annotations, level, order))
+    if level is not None or order is not None or not is_unstated_scale(annotations):
+        return coefficients
+    first = next(i for i, c in enumerate(coefficients) if c.name.startswith("Krippendorff"))
+    question = scale_question(annotations.classes)
+    nominal = replace(coefficients[first], name="Krippendorff's alpha, nominal", note=question)
+    graded = [
+        next(c for c in agreement(annotations, level=scale) if c.name.startswith("Krippendorff"))
+        for scale in SCALES[1:]
+    ]
+    return [*coefficients[:first], nominal, *graded, *coefficients[first + 1 :]]
+
+
 def study_classes(
     annotations: Annotations,
     result: Result,
@@ -162,7 +177,7 @@ def study_classes(
         votes=annotations,
         result=result,
         quality=quality_of(judgement, gold, idle),
-        agreement=agreement(annotations, **agreement_options(annotations, level, order)),
+        agreement=_agreement(annotations, level, order),
         flags=flags,
         classes=classes_of(judgement),
         confusion=confusion_of(judgement),
