@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.calibration import DecisionHooks
     from ..evaluation.scores import Table
     from ..evaluation.statement import Statement
-    from ..workers.flags import Flag
+    from ..workers.flags import Coefficient, Flag
     from ..workers.studied import Studied
 
     F8 = npt.NDArray[np.float64]
@@ -144,6 +144,11 @@ class StudiedByDistanceHooks(DecidedHooks):
         from ..workers.distance_based import study_by_distance
 
         return self.call(study_by_distance, votes, result, **options)
+
+    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:
+        from ..workers.distance_based import agreement_by_distance
+
+        return self.call(agreement_by_distance, votes, **options)
 
     def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
         from ..workers.distance_based import flags_by_distance

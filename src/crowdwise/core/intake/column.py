@@ -246,7 +246,7 @@ def refuse_texts_among_numbers(values: pl.Series, counts: npt.NDArray[Any]) -> N
         return
     is_number = values.str.strip_chars().cast(pl.Float64, strict=False).is_finite().fill_null(False)
     texts, n_numbers = values.filter(~is_number), int(is_number.sum())
-    if not 1 <= len(texts) <= FEW_TEXTS or n_numbers < 2 or int(texts.str.len_chars().max() or 0) > SHORT:  # type: ignore[call-overload]
+    if not 1 <= len(texts) <= FEW_TEXTS or n_numbers < 2 or bool((texts.str.len_chars() > SHORT).any()):
         return
     in_numbers = int(counts[is_number.to_numpy()].sum())
     if 2 * in_numbers < counts.sum() or (n_numbers < 3 and not bool(reads_like_missing(texts).all())):

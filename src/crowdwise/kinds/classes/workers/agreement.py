@@ -101,7 +101,7 @@ def alpha_by_scale(annotations: Annotations) -> dict[str, float | None]:
 
 def scale_question(classes: pl.Series) -> str:
     """Return the question which level of measurement whole numbers have."""
-    numbers = classes.cast(pl.Float64)
+    numbers = classes.cast(pl.Float64).to_numpy()
     return (
         f"the classes are whole numbers from {numbers.min():g} to {numbers.max():g} without a stated order: are they "
         "names (--level nominal), grades (--order numbers), or amounts (--kind numbers)? The agreement depends on it"
