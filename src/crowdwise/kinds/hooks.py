@@ -107,6 +107,11 @@ class PackageHooks(CommonHooks):
 class DistanceHooks(PackageHooks):
     """Hooks of kinds with a distance: `answers` has `distance`, `fitting` has `estimated_answers`."""
 
+    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:
+        from ..workers.distance_based import agreement_by_distance
+
+        return self.call(agreement_by_distance, votes, **options)
+
     def distance(self, answers: Any, i: Any, j: Any) -> F8:
         distances: F8 = self._module("answers").distance(answers, i, j)
         return distances
@@ -144,11 +149,6 @@ class StudiedByDistanceHooks(DecidedHooks):
         from ..workers.distance_based import study_by_distance
 
         return self.call(study_by_distance, votes, result, **options)
-
-    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:
-        from ..workers.distance_based import agreement_by_distance
-
-        return self.call(agreement_by_distance, votes, **options)
 
     def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
         from ..workers.distance_based import flags_by_distance

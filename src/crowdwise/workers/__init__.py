@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..kinds.classes.workers.removal import dependence_groups as dependence_groups
     from ..kinds.classes.workers.removal import drop_flagged as drop_flagged
     from ..kinds.classes.workers.study import Study as Study
-    from .agreement import agreement as agreement
-    from .agreement import krippendorff_alpha as krippendorff_alpha
+    from .any_kind import agreement as agreement
+    from .any_kind import krippendorff_alpha as krippendorff_alpha
     from .flags import Coefficient as Coefficient
     from .flags import Flag as Flag
     from .flags import agreement_table as agreement_table

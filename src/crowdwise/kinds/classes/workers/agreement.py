@@ -84,7 +84,12 @@ SCALES: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 
 def is_unstated_scale(annotations: Annotations) -> bool:
     """Whether the classes are a few whole numbers without a stated order, so that their level is not known."""
-    if annotations.answers.order is not None or not 3 <= annotations.n_classes <= _MAX_STEPS:
+    return annotations.answers.order is None and has_whole_numbers(annotations)
+
+
+def has_whole_numbers(annotations: Annotations) -> bool:
+    """Whether the classes are a few whole numbers."""
+    if not 3 <= annotations.n_classes <= _MAX_STEPS:
         return False
     numbers = None if annotations.classes.dtype == pl.Boolean else _numbers(annotations.classes)
     if numbers is None or (numbers != np.round(numbers)).any():

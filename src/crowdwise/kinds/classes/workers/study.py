@@ -26,6 +26,7 @@ from .coaching import coachable_of
 from .judgement import Judgement, classes_of, confusion_of
 from .pairs import pair_table
 from .quality import quality_of
+from .readings import reading_note
 
 # Least number of workers in the check for too large tables, because the agreement of the crowd needs as much memory.
 _FEWEST = 8
@@ -41,6 +42,7 @@ class Study(Studied):
         classes: Table of `class_table`.
         confusion: Table of `confusion_table`.
         curve: Table of `learning_curve`.
+        reading: Whether the same workers are flagged if whole numbers are read as numbers, and why not.
         coachable: Workers who may benefit from feedback (see `coachable`), without those who guess or collude.
     """
 
@@ -49,6 +51,7 @@ class Study(Studied):
     confusion: pl.DataFrame
     curve: pl.DataFrame
     coachable: list[Flag]
+    reading: str = ""
 
     def files(self) -> dict[str, pl.DataFrame]:
         """Return the tables by file name."""
@@ -69,6 +72,7 @@ class Study(Studied):
         values = super().to_dict()
         workers = values.pop("workers")
         coached = [flag.to_dict() for flag in self.coachable]
+        values |= {"reading": self.reading} if self.reading else {}
         return {**values, "coachable": coached, "workers": workers, "classes": self.classes.to_dicts()}
 
     def worker_tables(self, ends: int) -> list[Table]:
@@ -101,9 +105,10 @@ class Study(Studied):
         ]
 
     def more(self, shown: int) -> list[Block]:
-        """Return a table of the coachable workers."""
+        """Return a table of the coachable workers, and the note on other readings."""
+        reading = [self.reading] if self.reading else []
         if not self.coachable:
-            return []
+            return [*reading]
         quality_rows = {row["worker"]: row for row in self.quality.to_dicts()}
         rows = [
             [
@@ -115,7 +120,7 @@ class Study(Studied):
             for f in self.coachable[:shown]
         ]
         title = f"Coachable: feedback may help{some_of(shown, len(self.coachable))}"
-        return [Table(title, ["worker", "labels", "skill", "evidence"], rows)]
+        return [Table(title, ["worker", "labels", "skill", "evidence"], rows), *reading]
 
     def closing_more(self) -> str:
         """Return the number of coachable workers as text."""
@@ -183,6 +188,7 @@ def study_classes(
         confusion=confusion_of(judgement),
         curve=drift.curve_of(judgement),
         coachable=[flag for flag in coachable_of(judgement) if flag.worker not in idlers],
+        reading=reading_note(annotations, flags),
     )
 
 
