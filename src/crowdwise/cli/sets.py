@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,7 +49,7 @@ class SeveralSets:
         sources: dict[str, Callable[[], tuple[Any, Any]]] = {}
         for given in self.sets:
             path = Path(given)
-            if path.is_dir():
+            if os.path.isdir(path):
                 votes, truth = _file_in(path, VOTES_FILES), _file_in(path, TRUTH_FILES)
             elif self.truth is None or len(self.sets) > 1:
                 raise ParameterError(
@@ -57,7 +58,7 @@ class SeveralSets:
                 )
             else:
                 votes, truth = path, self.truth
-            name = path.resolve().name if path.is_dir() else path.stem
+            name = path.resolve().name if os.path.isdir(path) else path.stem
             if name in sources:
                 raise ParameterError(f"two sets are called {name}; rename one of the folders")
             sources[name] = partial(self._load, votes, truth)
@@ -73,7 +74,7 @@ class SeveralSets:
 def is_set(path: str) -> bool:
     """Whether this is a folder with votes and truth."""
     folder = Path(path)
-    return folder.is_dir() and all(_files_in(folder, names) for names in (VOTES_FILES, TRUTH_FILES))
+    return os.path.isdir(path) and all(_files_in(folder, names) for names in (VOTES_FILES, TRUTH_FILES))
 
 
 def compare_several(

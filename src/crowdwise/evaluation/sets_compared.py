@@ -170,7 +170,7 @@ def compare_sets(
     """
     names = list(dict.fromkeys(methods))
     _check(sets, names, seeds, against, test)
-    journal = None if folder is None else Journal(Path(folder) / RUNS)
+    journal = None if folder is None else FinishedRuns(Path(folder) / RUNS)
     runs = list(_run_all(sets, names, seeds, journal, watch))
     scores = {run["score_name"] for run in runs if run["reason"] is None}
     failed = {run["method"]: f"{run['set']}: {run['reason']}" for run in reversed(runs) if run["reason"] is not None}
@@ -208,7 +208,7 @@ def _check(sets: Mapping[str, SetSource], names: list[str], seeds: int, against:
 # ---------------------------------------------------------------- Runs, one after the other, with a journal
 
 
-class Journal:
+class FinishedRuns:
     """The finished runs of a comparison, one line of JSON each; a line that was cut off by a crash is ignored."""
 
     def __init__(self, path: Path) -> None:
@@ -241,7 +241,7 @@ def _run_all(
     sets: Mapping[str, SetSource],
     names: list[str],
     seeds: int,
-    journal: Journal | None,
+    journal: FinishedRuns | None,
     watch: Callable[[int, int, str], None] | None,
 ) -> Iterator[dict[str, Any]]:
     total, done = len(sets) * len(names) * seeds, 0

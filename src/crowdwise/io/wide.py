@@ -107,8 +107,8 @@ def _task_column(header: Sequence[str], is_chosen: bool, where: str) -> str:
     """Return the column of the task: the first, or where the workers' columns are named one that is called so."""
     if not header:
         raise DataError(f"{where}: --workers takes every column; none is left for the task")
-    known = [c for c in header if plain_name(c) in ("id", "nr", *KNOWN_AS["task"].split())] if is_chosen else []
-    return (known or list(header))[0]
+    ids = [c for c in header if plain_name(c) in ("id", "nr", *KNOWN_AS["task"].split())] if is_chosen else []
+    return (ids or list(header))[0]
 
 
 def _without_text(frame: pl.DataFrame, workers: list[str]) -> tuple[list[str], tuple[str, ...]]:

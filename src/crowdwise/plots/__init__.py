@@ -216,7 +216,10 @@ def draw_intervals(
     ax = axes(ax, (6.0, margin + 0.22 * len(names)))
     place = np.arange(len(names))
     ax.hlines(place, low, high, lw=4, alpha=0.35, colors=colors)
-    ax.scatter(value, place, s=25, c=colors, zorder=2)
+    ax.plot(value, place, "o", ms=5)
+    is_red = np.array([name in raised for name in names], dtype=bool)
+    if is_red.any():
+        ax.plot(value[is_red], place[is_red], "o", ms=5, color="C3")
     shown = [name_of(name) + (f" ({', '.join(raised[name])})" if name in raised else "") for name in names]
     ax.set_yticks(place, shown, parse_math=False)
     return ax
