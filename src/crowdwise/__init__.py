@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .evaluation.guarantee.plan import plan as plan
     from .evaluation.guarantee.sampling import draw as draw
     from .evaluation.guarantee.sets import label_sets as label_sets
+    from .evaluation.sets_compared import compare_sets as compare_sets
     from .io.read import read as read
     from .io.read import read_truth as read_truth
     from .io.reading import Reading as Reading

@@ -51,7 +51,7 @@ def test_json_and_files(crowdwise_cli, folder, tmp_path):
     )
     assert code == 0
     said = json.loads(out)
-    assert set(said) == {"method", "agreement", "flags", "coachable", "workers", "classes"}
+    assert set(said) == {"method", "agreement", "flags", "coachable", "workers", "classes", "reading"}
     assert [f["worker"] for f in said["flags"]] == ["w8", "w9"]
     assert {path.name for path in run.iterdir()} == FILES
     quality = pl.read_csv(run / "quality.csv")

@@ -188,3 +188,72 @@ def test_wide_is_long(matrix):
         assert rows(votes) == filled
         assert votes.ledger.rows_in == len(filled)
         assert (votes.n_tasks, votes.n_workers) == (len(matrix), len(matrix[0]))
+
+
+# ------------------------------------------------------------------------------------------------ columns of workers
+@pytest.fixture
+def sheet(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("nr,group,c1,c2,extra,c3\nx,g,1,2,9,1\ny,g,2,2,8,\nz,h,1,1,7,2\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "columns", ["c?", "c1,c2,c3", ["c1", "c[23]"], "c1:c2,c3", "c2:c1 , c3", ["c*"]], ids=lambda c: str(c)
+)
+def test_columns_of_workers_by_name_pattern_or_range(sheet, columns):
+    votes = cw.read(sheet, worker_columns=columns)
+    assert votes.workers.to_list() == ["c1", "c2", "c3"]
+    assert votes.tasks.to_list() == ["x", "y", "z"]
+    assert len(votes) == 8
+    assert votes.about_tasks.sort("task")["group"].to_list() == ["g", "g", "h"]
+    assert votes.about_tasks.columns == ["task", "group", "extra"]
+
+
+def test_the_task_beside_named_workers(sheet):
+    assert cw.read(sheet, worker_columns="c*", columns={"task": "extra"}).n_tasks == 3
+    sheet.write_text("group,item_id,c1,c2\ng,x,1,2\ng,y,2,2\n")
+    assert cw.read(sheet, worker_columns="c*").tasks.to_list() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"worker_columns": "coder*"}, "no column 'coder\\*' for --workers"),
+        ({"worker_columns": "*"}, "none is left for the task"),
+        ({"worker_columns": "c*", "format": "csv"}, "for wide tables, not for the format csv"),
+        ({"worker_columns": "c*", "columns": {"worker": "nr"}}, "only the column of the task"),
+    ],
+)
+def test_columns_of_workers_that_cannot_be(sheet, options, words):
+    with pytest.raises(cw.errors.CrowdwiseError, match=words):
+        cw.read(sheet, **options)
+
+
+def test_a_comment_that_is_a_class_stays_a_worker(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("task,ann,note\n1,good,good\n2,bad,good\n3,bad,bad\n")
+    assert cw.read(path, format="wide").workers.to_list() == ["ann", "note"]
+    long = "a transcript of a recording that is rather long, number"
+    path.write_text(f"task,ann,bob\n1,{long} 1,{long} 2\n2,{long} 3,{long} 4\n".replace("long, number", "long number"))
+    assert cw.read(path, format="wide", kind="texts").n_workers == 2
+
+
+# ------------------------------------------------------------------------------------------------ texts among numbers
+@pytest.mark.parametrize("text", ["k.A.", "NA", "n/a", "keine Angabe", "-", "x"])
+def test_a_text_among_numbers_is_asked_about(tmp_path, text):
+    path = tmp_path / "votes.csv"
+    rows = [f"t{i},w{i % 4},{text if i % 9 == 0 else i % 5 + 1}" for i in range(60)]
+    path.write_text("task,worker,label\n" + "\n".join(rows) + "\n")
+    with pytest.raises(cw.DataError, match=r"are numbers, but for .* \(7\): are these missing values\? --missing"):
+        cw.read(path)
+    assert cw.read(path, missing=[text]).n_classes == 5
+    assert cw.read(path, kind="classes").n_classes == 6
+
+
+def test_texts_that_are_classes_are_not_asked_about(tmp_path):
+    path = tmp_path / "votes.csv"
+    for labels in (["a", "b", "1"], ["0", "1", "both"], ["1", "2", "3", "w", "x", "y", "z"]):
+        rows = [f"t{i},w{i % 4},{labels[i % len(labels)]}" for i in range(60)]
+        path.write_text("task,worker,label\n" + "\n".join(rows) + "\n")
+        assert cw.read(path).n_classes == len(labels)

@@ -1,4 +1,4 @@
-"""crowdwise compare: several methods on one file, with or without the truth."""
+"""crowdwise compare: several methods on one file, with or without the truth, or on several sets with known truth."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from ..core.errors import ParameterError
 from ..core.options import ReadOptions
 from .guarantee.fairness import read_groups
 from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes, load_methods, option
+from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, load_method, load_methods, option
 from .progress import count_progress
+from .sets import SeveralSets, StudyTest, compare_several, is_set, write_texts
 from .terminal import error_context, info, print_blocks, print_json, print_ledger
 from .vote_options import DEFAULT_READ_OPTIONS, read_known_labels, reads_votes
 
@@ -25,7 +29,13 @@ _FEW = 8
 
 @reads_votes
 def compare(
-    votes: Votes,
+    votes: Annotated[
+        list[str],
+        typer.Argument(
+            help="File of votes (as for aggregate); or several sets, each a folder with labels.csv and truth.csv.",
+            metavar="VOTES...",
+        ),
+    ],
     method: Annotated[
         list[str] | None,
         option(
@@ -60,15 +70,44 @@ def compare(
     disputed: Annotated[
         int, option("Output", "--disputed", "Number of disputed tasks to show.", min=0, metavar="N")
     ] = 5,
+    seeds: Annotated[
+        int | None,
+        option("Several sets", "--seeds", "Run every method with this many seeds.", min=1, metavar="N"),
+    ] = None,
+    against: Annotated[
+        str | None,
+        option(
+            "Several sets",
+            "--against",
+            "Compare the others with this method only.",
+            metavar="NAME",
+            callback=load_method,
+        ),
+    ] = None,
+    test: Annotated[
+        StudyTest, option("Several sets", "--test", "Test behind the bars of the picture of ranks.")
+    ] = StudyTest.wilcoxon,
+    latex: Annotated[
+        Path | None, option("Output", "--latex", "File for the table of the methods in LaTeX.", metavar="FILE")
+    ] = None,
+    markdown: Annotated[
+        Path | None, option("Output", "--markdown", "File for the table of the methods in Markdown.", metavar="FILE")
+    ] = None,
     output: Annotated[
-        Path | None, option("Output", "-o, --output", "Folder for methods.csv, agreement.csv and tasks.csv.")
+        Path | None,
+        option(
+            "Output",
+            "-o, --output",
+            "Folder for the tables; over several sets also for finished runs, from which the command continues.",
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Run several methods on one file and compare them.
+    """Run several methods on one file, or on several sets with known truth, and compare them.
 
-    The held-out score is the mean log-likelihood of held-out annotations; it needs no truth.
+    On one file the held-out score is the mean log-likelihood of held-out annotations; it needs no truth. Over several
+    sets, methods are compared by paired differences and by mean ranks.
     """
     from ..core import method_registry as registry
     from ..evaluation.compare import compare as compare_methods
@@ -77,13 +116,20 @@ def compare(
 
     for name in method or ():
         registry.card(name)
+    if len(votes) > 1 or seeds is not None or is_set(votes[0]):
+        if gold is not None or cluster is not None:
+            raise ParameterError("--gold and --cluster are for one file of votes, not for several sets")
+        study = SeveralSets(votes, method, truth, truth_columns, read_options, seeds or 1, against, test.value)
+        compare_several(study, output, (latex, markdown), force, json)
+        return
+    file = votes[0]
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, gold_labels = load(votes, read_options, gold, gold_columns, method[0] if method else None)
+    annotations, gold_labels = load(file, read_options, gold, gold_columns, method[0] if method else None)
     names = method or registry.names(annotations.kind.name)
     print_ledger(annotations.ledger)
     answers = read_known_labels(read_options, truth, truth_columns, annotations.kind)
-    with error_context(votes, gold, truth), count_progress("compare") as on_progress:
+    with error_context(file, gold, truth), count_progress("compare") as on_progress:
         comparison = compare_methods(
             annotations,
             method or None,  # None: all except those that would cost too much
@@ -97,6 +143,7 @@ def compare(
         )
     if output is not None:
         comparison.save(output, force=force)
+    write_texts(comparison.methods, (latex, markdown), force)
     if json:
         print_json(comparison.to_dict(disputed))
         return

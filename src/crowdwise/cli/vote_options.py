@@ -141,6 +141,16 @@ OPTIONS: dict[str, Any] = {
         ),
     ],
     "order": Order,
+    "worker_columns": Annotated[
+        str | None,
+        _option(
+            "--workers",
+            "--worker-columns",
+            help="Columns of the workers in a wide table, as comma-separated names, patterns ('Coder*') or ranges "
+            "(C1:C5); the other columns are about the tasks.",
+            metavar="COLUMNS",
+        ),
+    ],
     "about_tasks": Annotated[
         Path | None,
         _option(
@@ -176,6 +186,15 @@ OPTIONS: dict[str, Any] = {
         ),
     ],
 }
+# The same where --workers names the workers to assign.
+WORKER_COLUMNS_ONLY = Annotated[
+    str | None,
+    _option(
+        "--worker-columns",
+        help="Columns of the workers in a wide table, as for --workers of inspect.",
+        metavar="COLUMNS",
+    ),
+]
 # Options whose command-line value differs in type from the field.
 _CHOICES: dict[str, type[Enum]] = {"duplicates": Repeats, "multiple": Multi, "rejected": RejectedPolicy}
 DEFAULT_READ_OPTIONS = ReadOptions()
@@ -189,11 +208,13 @@ def _from_command_line(**values: Any) -> ReadOptions:
     for name in _CHOICES:
         values[name] = None if values[name] is None else values[name].value
     columns, missing, order, allow = (values.pop(name) for name in ("columns", "missing", "order", "allow"))
+    worker_columns = values.pop("worker_columns") or ()
     return ReadOptions(
         columns=parse_columns(columns, answer=answer_roles()) if columns else {},
         missing=tuple(missing or ()),
         allow=tuple(allow or ()),
         order=parse_order(order),
+        worker_columns=worker_columns,
         **values,
     )
 
@@ -242,6 +263,8 @@ def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
             continue
         for name, annotation in OPTIONS.items():
+            if name == "worker_columns" and "workers" in command_signature.parameters:
+                annotation = WORKER_COLUMNS_ONLY
             default = _typed_default(name, getattr(parameter.default, name))
             parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
 
@@ -258,4 +281,4 @@ def _typed_default(name: str, value: Any) -> Any:
     """Convert the value of a field to the type of its command-line option; empty columns and lists become None."""
     if name in _CHOICES:
         return None if value is None else _CHOICES[name](value)
-    return None if name in ("columns", "missing", "allow") else value
+    return None if name in ("columns", "missing", "allow", "worker_columns") else value

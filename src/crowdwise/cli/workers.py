@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from ..core.options import ReadOptions
@@ -23,6 +24,20 @@ from .options import (
 from .sampling import SamplingOption
 from .terminal import error_context, info, print_blocks, print_json
 from .vote_options import DEFAULT_READ_OPTIONS, reads_votes
+
+
+class TableFormat(StrEnum):
+    """How tables are written."""
+
+    csv = "csv"
+    latex = "tex"
+    markdown = "md"
+    html = "html"
+
+
+def _named(file: str, form: TableFormat) -> str:
+    return file.removesuffix("csv") + form.value
+
 
 # Files that every kind of answers writes with -o, to check for before a long fit.
 FILES = ("quality.csv", "agreement.csv", "flags.csv")
@@ -47,6 +62,9 @@ def workers(
     ] = None,
     seed: Seed = 0,
     output: TablesFolder = None,
+    written_as: Annotated[
+        TableFormat, option("Output", "--as", "Format of the tables written with -o.")
+    ] = TableFormat.csv,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -60,7 +78,7 @@ def workers(
     from ..workers.studied import study
 
     if output is not None:
-        refuse_to_overwrite(output, FILES, force)
+        refuse_to_overwrite(output, tuple(_named(name, written_as) for name in FILES), force)
     grades = parse_level(level, read_options.order)
     fitted = load_or_fit(
         votes, FitRequest(method, param, (gold, gold_columns), read_options, seed, sampling, grades=grades)
@@ -69,7 +87,8 @@ def workers(
     with error_context(votes, gold):
         worker_study = study(answers, result, gold=fitted.gold, **grades, **({} if idle is None else {"idle": idle}))
     if output is not None:
-        write_tables(output, worker_study.files(), force=force)
+        tables = {_named(name, written_as): table for name, table in worker_study.files().items()}
+        write_tables(output, tables, force=force)
     if json:
         print_json(worker_study.to_dict())
         return

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..evaluation.statement import Statement
     from ..judges.study import Judges
     from ..report.sheet import Sheet
-    from ..workers.flags import Flag
+    from ..workers.flags import Coefficient, Flag
     from ..workers.studied import Studied
     from .doubt import InputDoubt
     from .estimate import Estimate, WorkerSummary
@@ -182,6 +182,10 @@ class KindHooks:
     def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:  # noqa: ARG002
         """Return quality, agreement and flags of the workers."""
         raise self._missing("study")
+
+    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:  # noqa: ARG002
+        """Return the coefficients of the workers' agreement, which need no fit."""
+        raise self._missing("agreement")
 
     def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:  # noqa: ARG002
         """Return only the flags of `study`."""

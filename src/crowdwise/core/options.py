@@ -38,6 +38,8 @@ class ReadOptions:
         likely: Kind to assume where neither `kind` nor the columns determine it.
         order: Classes from the lowest to the highest, where they are ordered.
         offered: Choices that each task offered, for label sets: a mapping, a file or a frame with one row per task.
+        worker_columns: Columns of the workers in a wide table: names, patterns such as "Coder*" or ranges such as
+            "C1:C5"; the other columns are about the tasks.
         links: File or frame with two columns of linked tasks and an optional third column of weights.
         about_tasks: File or frame with one row per task (text, url, ...).
         about_workers: File or frame with one row per worker (group, family, cost, ...).
@@ -58,6 +60,7 @@ class ReadOptions:
     likely: str | None = None
     order: Sequence[Any] | None = None
     offered: Any = None
+    worker_columns: Sequence[str] = ()
     links: Any = None
     about_tasks: Any = None
     about_workers: Any = None
@@ -72,6 +75,12 @@ class ReadOptions:
         if self.rejected not in ("keep", "drop"):
             raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
         check_allowed(self.allow)
+        if isinstance(self.worker_columns, str):
+            object.__setattr__(self, "worker_columns", tuple(self.worker_columns.split(",")))
+        if self.worker_columns and self.format not in (None, "wide"):
+            raise ParameterError(
+                f"columns of workers (--workers) are for wide tables, not for the format {self.format}; leave one out"
+            )
         if isinstance(self.missing, str):
             raise ParameterError(f"missing must be a list of values, got {self.missing!r}; write [{self.missing!r}]")
 

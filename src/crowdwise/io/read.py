@@ -40,6 +40,7 @@ def read(
     kind: str | None = None,
     order: Sequence[Any] | None = None,
     offered: Any = None,
+    worker_columns: Sequence[str] = (),
     links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
@@ -69,6 +70,9 @@ def read(
         kind: Kind of the answers ("classes", "numbers", "sets", ...). By default the columns determine it.
         order: Classes from the lowest to the highest, where they are ordered.
         offered: Choices that each task offered, for label sets: a mapping, a file or a frame with one row per task.
+        worker_columns: Columns of the workers in a wide table: names, patterns such as "Coder*" or ranges such as
+            "C1:C5"; the other columns are about the tasks. By default all columns besides the task's that do not hold
+            text or comments.
         links: File or frame with two columns of linked tasks and an optional third column of weights.
         about_tasks: File or frame with one row per task (text, url, ...) to attach to the votes.
         about_workers: File or frame with one row per worker (group, family, cost, ...) to attach to the votes.
@@ -96,6 +100,7 @@ def read(
         kind=kind,
         order=order,
         offered=offered,
+        worker_columns=worker_columns,
         links=links,
         about_tasks=about_tasks,
         about_workers=about_workers,

@@ -232,10 +232,10 @@ def _coder(kind: Kind, options: ReadOptions, format: str, content: ParsedFile) -
 def _parse_file(path: str | Path, options: ReadOptions) -> tuple[str, str, str, Mapping[str, str], ParsedFile]:
     """Return (name for messages, format, why this format, columns, content)."""
     format = options.format
-    if format == "wide":
+    if format == "wide" or options.worker_columns:
         from .wide import read_wide
 
-        where, content = read_wide(path, options.columns, options.missing)
+        where, content = read_wide(path, options)
         return where, "wide", "as asked", {}, content
     folder = str(path) != "-" and os.path.isdir(path)
     source, where = (Path(path), printable(Path(path).name or str(path))) if folder else open_source(path)

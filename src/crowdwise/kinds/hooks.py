@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.calibration import DecisionHooks
     from ..evaluation.scores import Table
     from ..evaluation.statement import Statement
-    from ..workers.flags import Flag
+    from ..workers.flags import Coefficient, Flag
     from ..workers.studied import Studied
 
     F8 = npt.NDArray[np.float64]
@@ -106,6 +106,11 @@ class PackageHooks(CommonHooks):
 
 class DistanceHooks(PackageHooks):
     """Hooks of kinds with a distance: `answers` has `distance`, `fitting` has `estimated_answers`."""
+
+    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:
+        from ..workers.distance_based import agreement_by_distance
+
+        return self.call(agreement_by_distance, votes, **options)
 
     def distance(self, answers: Any, i: Any, j: Any) -> F8:
         distances: F8 = self._module("answers").distance(answers, i, j)

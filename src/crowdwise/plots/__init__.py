@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import polars as pl
 from ..core.arrays import F8
 from ..core.errors import DataError, MissingDependencyError, ParameterError
 from ..core.result import Result
+
+if TYPE_CHECKING:
+    from ..workers.flags import Flag
 
 # Default number of workers and tasks in a plot.
 WORKERS, TASKS = 30, 20
@@ -33,20 +36,22 @@ class Plots:
 
     result: Result
 
-    def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
+    def workers(self, limit: int = WORKERS, ax: Any = None, flags: Sequence[Flag] = ()) -> Any:
         """Plot the skill of workers with its 95 % interval.
 
         Args:
-            limit: Number of workers; those with most labels are chosen.
+            limit: Number of workers; those that are flagged come first, then those with most labels.
             ax: Axes to draw into.
+            flags: Flags of workers, such as `cw.workers.study(votes, result).flags`; these workers are on top, in red.
 
         Returns:
             The Axes.
         """
         result = self.result
-        order, n = busiest_workers(result, limit, result.skill)
+        order, n = busiest_workers(result, limit, result.skill, flags=flags)
         names = result.workers.gather(order).to_list()
-        ax = draw_intervals(ax, names, result.skill[order], result.skill_low[order], result.skill_high[order])
+        low, high = result.skill_low[order], result.skill_high[order]
+        ax = draw_intervals(ax, names, result.skill[order], low, high, flags=flags)
         ax.set_xlim(0, 1)
         ax.set_xlabel("skill")
         ax.set_title(f"Workers by skill, 95 % interval ({len(order)} of {n})")
@@ -183,23 +188,40 @@ def check_limit(limit: int) -> None:
 
 
 def busiest_workers(
-    result: Result, limit: int, by: F8, usable: npt.NDArray[np.bool_] | None = None
+    result: Result, limit: int, by: F8, usable: npt.NDArray[np.bool_] | None = None, flags: Sequence[Flag] = ()
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """Return the workers with most answers in ascending order of `by`, and from how many they were chosen."""
+    """Return the workers with most answers in ascending order of `by`, and from how many they were chosen.
+
+    Flagged workers are chosen first, and stand last, which is on top of a plot.
+    """
     check_limit(limit)
     n_labels = result.labels_per_worker
     answered = np.flatnonzero(n_labels > 0 if usable is None else (n_labels > 0) & usable)
-    busiest = answered[np.argsort(-n_labels[answered], kind="stable")][:limit]
-    return busiest[np.argsort(by[busiest], kind="stable")], len(answered)
+    flagged = result.workers.is_in([flag.worker for flag in flags]).to_numpy() if flags else np.zeros(len(by), bool)
+    busiest = answered[np.lexsort((-n_labels[answered], ~flagged[answered]))][:limit]
+    return busiest[np.lexsort((by[busiest], flagged[busiest]))], len(answered)
 
 
-def draw_intervals(ax: Any, names: Sequence[Any], value: F8, low: F8, high: F8, margin: float = 0.8) -> Any:
-    """Draw a dot with its interval for each name, the last one on top; new Axes are `margin` inches higher."""
+def draw_intervals(
+    ax: Any, names: Sequence[Any], value: F8, low: F8, high: F8, margin: float = 0.8, flags: Sequence[Flag] = ()
+) -> Any:
+    """Draw a dot with its interval for each name, the last one on top; new Axes are `margin` inches higher.
+
+    Flagged workers are red, with the names of their flags.
+    """
+    raised: dict[Any, list[str]] = {}
+    for flag in flags:
+        raised.setdefault(flag.worker, []).append(flag.name)
+    colors = ["C3" if name in raised else "C0" for name in names]
     ax = axes(ax, (6.0, margin + 0.22 * len(names)))
     place = np.arange(len(names))
-    ax.hlines(place, low, high, lw=4, alpha=0.35)
+    ax.hlines(place, low, high, lw=4, alpha=0.35, colors=colors)
     ax.plot(value, place, "o", ms=5)
-    ax.set_yticks(place, [name_of(name) for name in names], parse_math=False)
+    is_red = np.array([name in raised for name in names], dtype=bool)
+    if is_red.any():
+        ax.plot(value[is_red], place[is_red], "o", ms=5, color="C3")
+    shown = [name_of(name) + (f" ({', '.join(raised[name])})" if name in raised else "") for name in names]
+    ax.set_yticks(place, shown, parse_math=False)
     return ax
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ from ..kinds.numbers.estimate import NumberEstimate, NumberWorkers
 from ..kinds.numbers.fitting import number_truth
 from . import TASKS, WORKERS, axes, busiest_workers, check_limit, draw_intervals, name_of
 from .notebook import table
+
+if TYPE_CHECKING:
+    from ..workers.flags import Flag
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +34,14 @@ class NumberPlots:
 
     result: Result
 
-    def workers(self, limit: int = WORKERS, part: str | None = None, ax: Any = None) -> Any:
+    def workers(self, limit: int = WORKERS, part: str | None = None, ax: Any = None, flags: Sequence[Flag] = ()) -> Any:
         """Plot the bias of workers with their spread on both sides, smallest spread on top.
 
         Args:
-            limit: Number of workers; those with most answers are chosen.
+            limit: Number of workers; those that are flagged come first, then those with most answers.
             part: Part of the answers.
             ax: Axes to draw into.
+            flags: Flags of workers, such as `cw.workers.study(votes, result).flags`; these workers are on top, in red.
 
         Returns:
             The Axes.
@@ -44,9 +49,10 @@ class NumberPlots:
         result, summary = self.result, self.result.worker_summary
         assert isinstance(summary, NumberWorkers)
         j = self._part(part)
-        order, n = busiest_workers(result, limit, -summary.spread[:, j])
+        order, n = busiest_workers(result, limit, -summary.spread[:, j], flags=flags)
         bias, spread = summary.bias[order, j], summary.spread[order, j]
-        ax = draw_intervals(ax, result.workers.gather(order).to_list(), bias, bias - spread, bias + spread)
+        names = result.workers.gather(order).to_list()
+        ax = draw_intervals(ax, names, bias, bias - spread, bias + spread, flags=flags)
         ax.axvline(0, color="grey", lw=1, ls="--", zorder=0)
         ax.set_xlabel("bias ± spread")
         ax.set_title(f"Workers by spread ({len(order)} of {n})")

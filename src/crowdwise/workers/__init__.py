@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from ..core.lazy import attach
 
 if TYPE_CHECKING:
-    from ..kinds.classes.workers.agreement import agreement as agreement
-    from ..kinds.classes.workers.agreement import krippendorff_alpha as krippendorff_alpha
     from ..kinds.classes.workers.coaching import coachable as coachable
     from ..kinds.classes.workers.dependence import collusion_flags as collusion_flags
     from ..kinds.classes.workers.dependence import covariance_flags as covariance_flags
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
     from ..kinds.classes.workers.removal import dependence_groups as dependence_groups
     from ..kinds.classes.workers.removal import drop_flagged as drop_flagged
     from ..kinds.classes.workers.study import Study as Study
+    from .any_kind import agreement as agreement
+    from .any_kind import krippendorff_alpha as krippendorff_alpha
     from .flags import Coefficient as Coefficient
     from .flags import Flag as Flag
     from .flags import agreement_table as agreement_table

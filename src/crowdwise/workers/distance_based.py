@@ -382,6 +382,14 @@ def _table(votes: Votes[Any], close: Closeness, off: F8 | None, on_gold: dict[st
     return table.with_columns(pl.col(floats).fill_nan(None))
 
 
+def agreement_by_distance(votes: Votes[Any]) -> list[Coefficient]:
+    """Return Krippendorff's alpha from the distance of the kind."""
+    if votes.weight is not None and bool((votes.weight <= 0).any()):
+        votes = votes.take(np.flatnonzero(votes.weight > 0))
+    rows = TaskRows(votes.task, votes.worker, votes.n_tasks, votes.n_workers)
+    return [_coefficient(closeness(rows, partial(votes.kind.hooks.distance, votes.answers)))]
+
+
 def _coefficient(close: Closeness) -> Coefficient:
     name = "Krippendorff's alpha"
     if not close.n_tasks:

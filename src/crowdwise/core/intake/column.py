@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -214,7 +215,11 @@ def _finish(name: str, codes: Codes, vocabulary: pl.Series, null: Mask) -> Colum
 # Labels that look like a missing value: they may be a class, so they are kept and a note is shown.
 
 # How R, pandas, Excel, databases and people write a missing value; each may also be the name of a class.
-WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "missing", "-", "--", "–", "—", ".", "?")
+WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "missing", "-", "--", "–", "—", ".", "?",
+         "n.a.", "k.a.", "k. a.", "k.a", "keine angabe", "keine antwort", "weiß nicht", "weiss nicht", "don't know",
+         "no answer")  # fmt: skip
+# Beside numbers, so many different short texts are asked about.
+FEW_TEXTS, SHORT = 3, 30
 
 
 def reads_like_missing(values: pl.Series) -> pl.Series:
@@ -228,6 +233,30 @@ def missing_value_notes(classes: pl.Series, counts: npt.NDArray[Any]) -> tuple[s
         return ()
     suspects = [(classes[code], int(counts[code])) for code in is_suspect.arg_true().to_list() if counts[code]]
     return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {missing_value_hint(name)}" for name, n in suspects)
+
+
+def refuse_texts_among_numbers(values: pl.Series, counts: npt.NDArray[Any]) -> None:
+    """Ask about the few short texts among values that are numbers otherwise: a missing value, or a class?
+
+    Args:
+        values: The distinct labels.
+        counts: How often each occurs.
+    """
+    if values.dtype != pl.String:
+        return
+    is_number = values.str.strip_chars().cast(pl.Float64, strict=False).is_finite().fill_null(False)
+    texts, n_numbers = values.filter(~is_number), int(is_number.sum())
+    if not 1 <= len(texts) <= FEW_TEXTS or n_numbers < 2 or bool((texts.str.len_chars() > SHORT).any()):
+        return
+    in_numbers = int(counts[is_number.to_numpy()].sum())
+    if 2 * in_numbers < counts.sum() or (n_numbers < 3 and not bool(reads_like_missing(texts).all())):
+        return
+    shown = " and ".join(f"{text!r} ({int(n):,})" for text, n in zip(texts, counts[~is_number.to_numpy()], strict=True))
+    flags = " ".join(f"--missing {shlex.quote(text.strip())}" for text in texts)
+    raise DataError(
+        f"the labels are numbers, but for {shown}: are these missing values? {flags} leaves them out, --kind classes "
+        f"keeps each as a class (in Python missing={texts.to_list()!r} or kind='classes')"
+    )
 
 
 def missing_value_hint(name: str) -> str:

@@ -188,7 +188,7 @@ def _detected(role: str, header: Sequence[str], where: str, required: Sequence[s
     if matches:
         raise DataError(f"columns {quote(matches)} of {where} could each be the {role}; choose one: {how}")
     if "worker" in required:
-        how += ", or --format wide for a table with one column per worker"
+        how += ", or --format wide (or --workers 'Coder*') for a table with one column per worker"
     raise DataError(f"{where} has no column for the {role} (columns: {quote(header, 8)}); name it: {how}")
 
 

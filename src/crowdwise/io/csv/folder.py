@@ -1,4 +1,4 @@
-"""Write several tables as CSV files to one folder."""
+"""Write several tables as files to one folder: CSV, or by their endings LaTeX, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from ...core.errors import unwritable
+from .. import table_text
 from ..atomic import refuse_to_overwrite
 from .cells import to_csv
 
@@ -19,6 +20,9 @@ def write_tables(folder: str | Path, tables: Mapping[str, pl.DataFrame], *, forc
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            to_csv(table, folder / name)
+            if name.endswith(".csv"):
+                to_csv(table, folder / name)
+            else:
+                table_text.write(table, folder / name)
     except OSError as error:
         raise unwritable(folder, error) from error

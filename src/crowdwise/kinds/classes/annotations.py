@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ...evaluation.statement import Statement
     from ...judges.study import Judges
     from ...report.sheet import Sheet
-    from ...workers.flags import Flag
+    from ...workers.flags import Coefficient, Flag
     from ...workers.studied import Studied
 
 
@@ -367,6 +367,11 @@ class ClassHooks(CommonHooks):
         from .workers.study import study_classes
 
         return self.call(study_classes, votes, result, **options)
+
+    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:
+        from .workers.agreement import agreement
+
+        return self.call(agreement, votes, **options)
 
     def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
         from .workers.study import flag_classes

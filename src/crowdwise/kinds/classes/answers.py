@@ -13,7 +13,7 @@ import polars as pl
 from ...core.answers import Answers, Coder
 from ...core.arrays import Mask
 from ...core.errors import DataError, ParameterError
-from ...core.intake.column import Column, Respell, UnknownClasses, missing_value_notes
+from ...core.intake.column import Column, Respell, UnknownClasses, missing_value_notes, refuse_texts_among_numbers
 from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, union, widened
 from ...core.votes import frozen
 
@@ -112,6 +112,9 @@ class ClassCoder(Coder):
         if self.respell is not None:
             self.messages += self.column.respelt(self.respell)
         if not self.asked:
+            rows = self.column.codes if self.null is None else self.column.codes[~self.null]
+            counts = np.bincount(rows, minlength=len(self.column.vocabulary))
+            refuse_texts_among_numbers(self.column.vocabulary, counts)
             self.messages += check_not_numbers(self.column.vocabulary)
         if self.classes is None:
             self._widen()
@@ -184,7 +187,8 @@ def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
         numbers = values.cast(pl.Float64, strict=False)
         if numbers.null_count():
             raise ParameterError(
-                f"the classes {quote(classes.filter(numbers.is_null()))} are no numbers; name the order"
+                f"the classes {quote(classes.filter(numbers.is_null()))} are no numbers; name the order, or leave "
+                "them out with --missing (in Python missing=)"
             )
         return np.argsort(numbers.to_numpy(), kind="stable").astype(np.int32)
     if isinstance(order, str):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...evaluation.scores import Table
     from ...evaluation.statement import Statement
     from ...report.sheet import Sheet
+    from ...workers.flags import Coefficient
 
 
 class NumberHooks(PackageHooks):
@@ -39,6 +40,11 @@ class NumberHooks(PackageHooks):
         from .doubts import doubts
 
         return doubts(votes)
+
+    def agreement(self, votes: Votes[Any], **options: Any) -> list[Coefficient]:
+        from .workers import number_agreement
+
+        return self.call(number_agreement, votes, **options)
 
     def describe(self, votes: Votes[Any]) -> dict[str, Any]:
         from .scoring import describe_numbers

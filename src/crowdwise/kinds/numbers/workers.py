@@ -320,6 +320,11 @@ def _agreement(votes: Votes[Numbers], rows: list[NumberRows]) -> list[Coefficien
     return out
 
 
+def number_agreement(votes: Votes[Numbers]) -> list[Coefficient]:
+    """Return ICC and Krippendorff's alpha of numbers."""
+    return _agreement(votes, rows_of(votes))
+
+
 def _coefficient(name: str, key: str, coefficients: AgreementCoefficients | None, n: int) -> Coefficient:
     if coefficients is None:
         return Coefficient(name, None, reason="no task has two answers, so agreement is undefined")

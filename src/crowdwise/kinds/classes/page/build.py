@@ -41,6 +41,7 @@ class ClassView:
     verdict: SummaryValues
     steps: list[str]
     agreement: list[Coefficient]
+    reading: str
     meanings: Mapping[str, str]
     rows: list[worker_tables.WorkerTableRow]
     n_workers: int
@@ -87,6 +88,7 @@ def build(
         verdict=verdict_,
         steps=steps(verdict_, measured.suspects, confused, len(study.coachable)),
         agreement=study.agreement,
+        reading=study.reading,
         meanings=study.meanings,
         rows=worker_tables.rows(study),
         n_workers=int((votes.labels_per_worker > 0).sum()),

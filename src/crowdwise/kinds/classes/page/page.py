@@ -69,4 +69,4 @@ def _sections(view: ClassView) -> list[Section]:
         for anchor, name, title, is_shown in specification
         if is_shown
     ]
-    return [*out[:2], agreement_section(view.agreement, _AGREEMENT), *out[2:]]
+    return [*out[:2], agreement_section(view.agreement, f"{_AGREEMENT} {view.reading}".strip()), *out[2:]]

@@ -65,6 +65,7 @@ class Evaluation(Scores):
     """
 
     NAMES: ClassVar[Mapping[str, str]] = SCORES
+    HEADLINE: ClassVar[tuple[str, ...]] = ("accuracy",)
     FLAT: ClassVar[bool] = True
 
     classes: list[Any]

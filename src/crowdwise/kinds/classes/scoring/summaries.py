@@ -36,7 +36,16 @@ def describe(votes: Annotations) -> dict[str, Any]:
         "class_counts": dict(zip(votes.classes.to_list(), class_counts.tolist(), strict=True)),
         "tasks_unanimous": n_unanimous,
         "pairwise_agreement": _pairwise(votes),
+        **_scales(votes, is_small),
     }
+
+
+def _scales(votes: Annotations, is_small: bool) -> dict[str, Any]:
+    """Return alpha at three levels of measurement, and which level is asked for, for whole numbers without an order."""
+    from ..workers.agreement import alpha_by_scale, scale_question
+
+    alphas = alpha_by_scale(votes) if is_small and len(votes) else {}
+    return {"alpha_by_level": alphas, "level_question": scale_question(votes.classes)} if alphas else {}
 
 
 def _pairwise(votes: Annotations) -> float | None:
@@ -109,12 +118,16 @@ def inspect_classes(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[
         ["tasks with several labels", f"{n_several:,} ({facts['tasks_unanimous'] or 0:,} unanimous)"],
         ["two labels of a task agree", "–" if agreement is None else f"{agreement:.1%}"],
     ]
+    alphas = facts.get("alpha_by_level", {})
+    if alphas:
+        shown = (f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in alphas.items())
+        rows.append(["Krippendorff's alpha", ", ".join(shown)])
     counts = sorted(facts["class_counts"].items(), key=lambda item: -item[1])
     total = max(facts["annotations"], 1)
     class_rows = [[str(name), f"{n:,}", f"{n / total:.1%}"] for name, n in counts[:limit]]
     if len(counts) > limit:
         class_rows.append([f"… {len(counts) - limit:,} more", "", ""])
-    advice = []
+    advice = [facts["level_question"]] if alphas else []
     if facts["classes"] == 1:
         advice.append("there is only one class: is the label column the right one?")
     if facts["classes"] > 100 and facts["classes"] > facts["annotations"] / 20:

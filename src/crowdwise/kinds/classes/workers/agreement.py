@@ -77,6 +77,42 @@ def krippendorff_alpha(
     return value if np.isfinite(value) else None
 
 
+# Whole numbers from 1 to 7 may be names, grades or amounts; beyond this many they are hardly a scale.
+_MAX_STEPS = 25
+SCALES: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+
+
+def is_unstated_scale(annotations: Annotations) -> bool:
+    """Whether the classes are a few whole numbers without a stated order, so that their level is not known."""
+    return annotations.answers.order is None and has_whole_numbers(annotations)
+
+
+def has_whole_numbers(annotations: Annotations) -> bool:
+    """Whether the classes are a few whole numbers."""
+    if not 3 <= annotations.n_classes <= _MAX_STEPS:
+        return False
+    numbers = None if annotations.classes.dtype == pl.Boolean else _numbers(annotations.classes)
+    if numbers is None or (numbers != np.round(numbers)).any():
+        return False
+    return bool(np.ptp(numbers) <= _MAX_STEPS)
+
+
+def alpha_by_scale(annotations: Annotations) -> dict[str, float | None]:
+    """Return Krippendorff's alpha of whole numbers as names, grades and amounts; empty if their level is known."""
+    if not is_unstated_scale(annotations):
+        return {}
+    return {level: krippendorff_alpha(annotations, level=level) for level in SCALES}
+
+
+def scale_question(classes: pl.Series) -> str:
+    """Return the question which level of measurement whole numbers have."""
+    numbers = classes.cast(pl.Float64).to_numpy()
+    return (
+        f"the classes are whole numbers from {numbers.min():g} to {numbers.max():g} without a stated order: are they "
+        "names (--level nominal), grades (--order numbers), or amounts (--kind numbers)? The agreement depends on it"
+    )
+
+
 def check_grades(annotations: Annotations, level: Level = "nominal", order: Sequence[Any] | None = None) -> None:
     """Raise if `agreement` would, so that errors are reported before a long fit."""
     _in_order(annotations, level, order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -13,7 +13,7 @@ from ....core.progress import watching
 from ....core.result import Result
 from ....evaluation.scores import Table
 from ....stats.agreement import Level
-from ....workers.flags import REMOVED, Flag, flag_table
+from ....workers.flags import REMOVED, Coefficient, Flag, flag_table
 from ....workers.studied import Block, Studied, best_and_worst, between, number, some_of
 from ....workers.tables import bar
 from ..annotations import Annotations
@@ -22,11 +22,12 @@ from ..scoring.tasks import contested
 from . import dependence as colluders
 from . import drift
 from . import quality as spammers
-from .agreement import agreement
+from .agreement import SCALES, agreement, is_unstated_scale, scale_question
 from .coaching import coachable_of
 from .judgement import Judgement, classes_of, confusion_of
 from .pairs import pair_table
 from .quality import quality_of
+from .readings import reading_note
 
 # Least number of workers in the check for too large tables, because the agreement of the crowd needs as much memory.
 _FEWEST = 8
@@ -42,6 +43,7 @@ class Study(Studied):
         classes: Table of `class_table`.
         confusion: Table of `confusion_table`.
         curve: Table of `learning_curve`.
+        reading: Whether the same workers are flagged if whole numbers are read as numbers, and why not.
         coachable: Workers who may benefit from feedback (see `coachable`), without those who guess or collude.
     """
 
@@ -50,6 +52,7 @@ class Study(Studied):
     confusion: pl.DataFrame
     curve: pl.DataFrame
     coachable: list[Flag]
+    reading: str = ""
 
     def files(self) -> dict[str, pl.DataFrame]:
         """Return the tables by file name."""
@@ -70,6 +73,7 @@ class Study(Studied):
         values = super().to_dict()
         workers = values.pop("workers")
         coached = [flag.to_dict() for flag in self.coachable]
+        values |= {"reading": self.reading} if self.reading else {}
         return {**values, "coachable": coached, "workers": workers, "classes": self.classes.to_dicts()}
 
     def worker_tables(self, ends: int) -> list[Table]:
@@ -102,9 +106,10 @@ class Study(Studied):
         ]
 
     def more(self, shown: int) -> list[Block]:
-        """Return a table of the coachable workers."""
+        """Return a table of the coachable workers, and the note on other readings."""
+        reading = [self.reading] if self.reading else []
         if not self.coachable:
-            return []
+            return [*reading]
         quality_rows = {row["worker"]: row for row in self.quality.to_dicts()}
         rows = [
             [
@@ -116,7 +121,7 @@ class Study(Studied):
             for f in self.coachable[:shown]
         ]
         title = f"Coachable: feedback may help{some_of(shown, len(self.coachable))}"
-        return [Table(title, ["worker", "labels", "skill", "evidence"], rows)]
+        return [Table(title, ["worker", "labels", "skill", "evidence"], rows), *reading]
 
     def closing_more(self) -> str:
         """Return the number of coachable workers as text."""
@@ -129,6 +134,21 @@ def agreement_options(annotations: Annotations, level: Level | None, order: Sequ
     if level is None and order is None and class_order is not None:
         return {"level": "ordinal", "order": annotations.classes.gather(class_order).to_list()}
     return {"level": level or "nominal", "order": order}
+
+
+def _agreement(annotations: Annotations, level: Level | None, order: Sequence[Any] | None) -> list[Coefficient]:
+    """Return the coefficients; for whole numbers of unknown level also alpha for grades and for amounts."""
+    coefficients = agreement(annotations, **agreement_options(annotations, level, order))
+    if level is not None or order is not None or not is_unstated_scale(annotations):
+        return coefficients
+    first = next(i for i, c in enumerate(coefficients) if c.name.startswith("Krippendorff"))
+    question = scale_question(annotations.classes)
+    nominal = replace(coefficients[first], name="Krippendorff's alpha, nominal", note=question)
+    graded = [
+        next(c for c in agreement(annotations, level=scale) if c.name.startswith("Krippendorff"))
+        for scale in SCALES[1:]
+    ]
+    return [*coefficients[:first], nominal, *graded, *coefficients[first + 1 :]]
 
 
 @watching("workers")
@@ -164,12 +184,13 @@ def study_classes(
         votes=annotations,
         result=result,
         quality=quality_of(judgement, gold, idle),
-        agreement=agreement(annotations, **agreement_options(annotations, level, order)),
+        agreement=_agreement(annotations, level, order),
         flags=flags,
         classes=classes_of(judgement),
         confusion=confusion_of(judgement),
         curve=drift.curve_of(judgement),
         coachable=[flag for flag in coachable_of(judgement) if flag.worker not in idlers],
+        reading=reading_note(annotations, flags),
     )
 
 
