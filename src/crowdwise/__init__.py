@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from .evaluation.guarantee.certificate import Certificate as Certificate
     from .evaluation.guarantee.difference import difference as difference
     from .evaluation.guarantee.estimate import estimate as estimate
+    from .evaluation.guarantee.gate import gate as gate
+    from .evaluation.guarantee.judge_certificate import JudgeCertificate as JudgeCertificate
+    from .evaluation.guarantee.judge_certificate import certify as certify
     from .evaluation.guarantee.plan import plan as plan
     from .evaluation.guarantee.sampling import draw as draw
     from .evaluation.guarantee.sets import label_sets as label_sets

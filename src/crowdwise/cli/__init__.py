@@ -37,6 +37,8 @@ PANELS = {
         "evaluate": "evaluate:evaluate",
         "estimate": "guarantee.estimate:estimate",
         "accept": "guarantee.accept:accept",
+        "certify": "guarantee.certify:certify",
+        "gate": "guarantee.gate:gate",
         "fairness": "guarantee.fairness:fairness",
     },
     "Workers": {
