@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .evaluation.guarantee.plan import plan as plan
     from .evaluation.guarantee.sampling import draw as draw
     from .evaluation.guarantee.sets import label_sets as label_sets
+    from .evaluation.variance import variance as variance
     from .io.read import read as read
     from .io.read import read_truth as read_truth
     from .io.reading import Reading as Reading

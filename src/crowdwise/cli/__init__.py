@@ -44,6 +44,7 @@ PANELS = {
     "Workers": {
         "workers": "workers:workers",
         "judges": "judges:judges",
+        "variance": "variance:variance",
     },
     "Run labelling": {
         "next": "live.next:next_",

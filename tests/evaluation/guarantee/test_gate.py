@@ -140,7 +140,7 @@ def test_the_command_line(tmp_path, crowdwise_cli):
     VOTES.to_frame().select("task", "worker", "label").write_csv(tmp_path / "votes.csv")
     pl.DataFrame({"task": list(GOLD), "label": list(GOLD.values())}).write_csv(tmp_path / "gold.csv")
     path, log, history = (tmp_path / name for name in ("c.json", "new.jsonl", "looks.jsonl"))
-    given = ("certify", tmp_path / "votes.csv", "--gold", tmp_path / "gold.csv", "--random", "-o", path)
+    given = ("certify", tmp_path / "votes.csv", "--gold", tmp_path / "gold.csv", "--sampling", "random", "-o", path)
     code, _, err = crowdwise_cli(*given, "--at-least", "0.99")
     assert (code, path.exists(), "cannot be promised" in err) == (3, False, True)
     code, out, _ = crowdwise_cli(*given)

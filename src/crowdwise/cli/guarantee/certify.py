@@ -11,6 +11,7 @@ from ...core.options import ReadOptions
 from ..options import Force, Gold, GoldColumns, Json, Seed, Votes, option
 from ..terminal import error_context, info, print_json, print_ledger
 from ..vote_options import DEFAULT_READ_OPTIONS, read_votes, reads_votes
+from .estimate import GoldDesign
 
 CERTIFICATE = Path("certificate.json")
 Judge = Annotated[
@@ -28,14 +29,14 @@ def certify(
     gold_columns: GoldColumns = None,
     judge: Judge = None,
     prompt: Prompt = None,
-    random: Annotated[
-        bool,
+    sampling: Annotated[
+        GoldDesign | None,
         option(
             "Gold and truth",
-            "--random",
-            "State that the gold tasks were drawn at random; not needed for a recorded draw.",
+            "--sampling",
+            "How the gold tasks were drawn; a certificate needs a random sample. Not needed for a recorded draw.",
         ),
-    ] = False,
+    ] = None,
     at_least: Annotated[
         float | None,
         option(
@@ -72,12 +73,13 @@ def certify(
 
     if output.exists() and not force:
         raise DataError(f"{output} exists; use --force to replace it")
-    one_judge, labels, sampling = _inputs(votes, gold, gold_columns, judge, read_options)
+    one_judge, labels, drawn = _inputs(votes, gold, gold_columns, judge, read_options)
+    design = drawn if sampling is None else sampling.value
     with error_context(votes, gold):
         try:
             certificate = certify_judge(
-                one_judge, gold=labels, sampling="random" if random else sampling, at_least=at_least, drop=drop,
-                alpha=alpha, level=level, days=days, prompt=read_prompt(prompt), seed=seed,
+                one_judge, gold=labels, sampling=design, at_least=at_least, drop=drop, alpha=alpha, level=level,
+                days=days, prompt=read_prompt(prompt), seed=seed,
             )  # fmt: skip
         except NotCertified as reason:
             info(f"not certified: {reason}")
