@@ -73,10 +73,10 @@ def alarm_rows(runs: int) -> list[list[str]]:
     """Share of runs with an alarm when nothing has changed."""
     out = []
     for flips in FLIPS:
-        rng, seen = np.random.default_rng([34, int(flips * 100)]), []
+        rng, outcomes = np.random.default_rng([34, int(flips * 100)]), []
         for _ in range(runs):
-            seen.append(alarms(*world(flips, 0.0, 1500, rng), LOOKS))
-        shares = {rule: np.mean([np.isfinite(row[rule]) for row in seen]) for rule in RULES}
+            outcomes.append(alarms(*world(flips, 0.0, 1500, rng), LOOKS))
+        shares = {rule: np.mean([np.isfinite(row[rule]) for row in outcomes]) for rule in RULES}
         out.append([f"{100 * flips:g} %", *(f"{shares[rule]:.3f}" for rule in RULES)])
         print(*out[-1], flush=True)
     return out
@@ -100,13 +100,13 @@ def drop_rows(runs: int) -> list[list[str]]:
     """Anchors until a drop of five points is found, one anchor at a look."""
     out = []
     for flips in FLIPS:
-        rng, seen = np.random.default_rng([36, int(flips * 100)]), []
+        rng, outcomes = np.random.default_rng([36, int(flips * 100)]), []
         for _ in range(runs):
-            seen.append(alarms(*world(flips, 0.05, 1500, rng), 1500))
+            outcomes.append(alarms(*world(flips, 0.05, 1500, rng), 1500))
         line = [f"{100 * flips:g} %"]
         for rule in RULES:
             if rule != "corrected":
-                stops = np.array([row[rule] for row in seen])
+                stops = np.array([row[rule] for row in outcomes])
                 line.append(" / ".join(_count(x) for x in np.quantile(stops, [0.5, 0.8, 0.95], method="higher")))
         out.append(line)
         print(*line, flush=True)

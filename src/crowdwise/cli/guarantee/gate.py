@@ -78,14 +78,14 @@ def _looks(
     from ...evaluation.guarantee.gate import log_labels
 
     looks = [] if history is None or not history.is_file() else _history(history, certificate.hash)
-    seen = {look["log"] for look in looks}
+    stored = {look["log"] for look in looks}
     name = str(certificate.judge["worker"]) if judge is None else judge
     for log in logs:
         with error_context(log):
             labels = log_labels(read_votes(log, read_options).annotations, name)
         rows = sorted(labels.items())
         digest = hashlib.sha256(json_.dumps([certificate.hash, rows]).encode()).hexdigest()
-        if history is not None and digest in seen:
+        if history is not None and digest in stored:
             info(f"note: {log} is in {history} already; it is not counted again")
             continue
         looks.append({"certificate": certificate.hash, "log": digest, "labels": labels, "new": True})
