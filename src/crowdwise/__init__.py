@@ -49,10 +49,14 @@ if TYPE_CHECKING:
     from .evaluation.guarantee.certificate import Certificate as Certificate
     from .evaluation.guarantee.difference import difference as difference
     from .evaluation.guarantee.estimate import estimate as estimate
+    from .evaluation.guarantee.gate import gate as gate
+    from .evaluation.guarantee.judge_certificate import JudgeCertificate as JudgeCertificate
+    from .evaluation.guarantee.judge_certificate import certify as certify
     from .evaluation.guarantee.plan import plan as plan
     from .evaluation.guarantee.sampling import draw as draw
     from .evaluation.guarantee.sets import label_sets as label_sets
     from .evaluation.sets_compared import compare_sets as compare_sets
+    from .evaluation.variance import variance as variance
     from .io.read import read as read
     from .io.read import read_truth as read_truth
     from .io.reading import Reading as Reading

@@ -37,11 +37,14 @@ PANELS = {
         "evaluate": "evaluate:evaluate",
         "estimate": "guarantee.estimate:estimate",
         "accept": "guarantee.accept:accept",
+        "certify": "guarantee.certify:certify",
+        "gate": "guarantee.gate:gate",
         "fairness": "guarantee.fairness:fairness",
     },
     "Workers": {
         "workers": "workers:workers",
         "judges": "judges:judges",
+        "variance": "variance:variance",
     },
     "Run labelling": {
         "next": "live.next:next_",

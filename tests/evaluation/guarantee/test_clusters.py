@@ -45,6 +45,7 @@ def test_clusters_widen_the_interval_for_new_tasks():
     plain = cw.estimate(votes, gold=gold, **OPTIONS)
     clustered = cw.estimate(votes, gold=gold, cluster=docs, **OPTIONS)
     assert clustered.value == plain.value
+    assert clustered.notes == ("the interval is for tasks in 60 clusters, of which 60 have gold",)
     assert width(clustered) > 1.5 * width(plain)
     mapping = dict(zip(docs["task"], docs["doc"], strict=True))
     assert cw.estimate(votes, gold=gold, cluster=mapping, **OPTIONS) == clustered

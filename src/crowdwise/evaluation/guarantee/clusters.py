@@ -84,6 +84,9 @@ def check_clusters(design: str, gold: GoldSample, verdicts: Verdicts, new: bool)
                 "the gold tasks were drawn one by one, so clusters do not widen an interval for these tasks; "
                 "population new is about new clusters"
             )
+    if counts_apply(verdicts, design, new):
+        total = len(np.unique(verdicts.cluster))
+        notes.append(f"the interval is for tasks in {total:,} clusters, of which {n_clusters:,} have gold")
     if n_clusters < FEW:
         notes.append(f"the gold is from {n_clusters} clusters only; the interval rests on few independent values")
     return checks, notes
