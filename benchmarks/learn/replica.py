@@ -97,7 +97,7 @@ class FirstOfTies(Vanilla):
 
 def make_method(name: str, crowd: Crowd) -> CrowdMethod:
     if name.startswith("max_mig"):
-        return MaxMIG(crowd, divergence=name.removeprefix("max_mig-"))  # type: ignore[arg-type]
+        return MaxMIG(crowd, prior="uniform", divergence=name.removeprefix("max_mig-"))  # type: ignore[arg-type]
     if name == "agg_net":
         return AggNet(crowd, inner=2)  # thirty rounds of two epochs
     if name == "vanilla":

@@ -50,7 +50,8 @@ def positives(method: str, x: Any, votes: cw.Annotations, scale: Scale, seed: in
         return np.asarray(AGGREGATORS[method].fit(votes).posterior[:, 1])
     net = (lambda shape, k: linear(shape, k)) if method == "raykar" else (lambda shape, k: mlp(shape, k, hidden=(100,)))
     # The paper's class prior stands beside the classifier (`use_pi`).
-    params = {"use_pi": True} if method == "bayes_dgc, class prior" else {}
+    params: dict[str, Any] = {"warm_up": 0} if method.startswith("bayes_dgc") else {}
+    params |= {"use_pi": True} if method == "bayes_dgc, class prior" else {}
     fitted = CrowdClassifier(
         net, method.split(",")[0], params=params, epochs=2 if scale == "smoke" else 30, batch_size=64, lr=1e-3,
         validation=0, seed=seed,

@@ -73,9 +73,16 @@ def train(
     a, b = model
     nodes = NODES if int(votes.labels_per_worker.max()) > 2 * NODES else None
     params: dict[str, Any] = {
-        "deep_bp": {"prior": "one_coin", "prior_right": a, "prior_wrong": b, "clip": clip, "n_nodes": nodes},
-        "deep_mf": {"prior_diagonal": a, "prior_off": b, "clip": clip},
-        "bayes_dgc": {"prior_diagonal": a, "prior_off": b},
+        "deep_bp": {
+            "prior": "one_coin",
+            "prior_right": a,
+            "prior_wrong": b,
+            "clip": clip,
+            "n_nodes": nodes,
+            "warm_up": 0,
+        },
+        "deep_mf": {"prior_diagonal": a, "prior_off": b, "clip": clip, "warm_up": 0},
+        "bayes_dgc": {"prior_diagonal": a, "prior_off": b, "warm_up": 0},
     }.get(method, {})
     return CrowdClassifier(
         _net(scale), "vanilla" if method == "MV" else method, params=params,

@@ -28,7 +28,7 @@ class Claim:
     text: str
     published: str
     ours: str
-    verdict: Literal["reproduced", "reproduced in direction", "not reproduced", "not run"]
+    verdict: Literal["reproduced", "reproduced in direction", "undecided", "not reproduced", "not run"]
     why: str = ""
 
     def cells(self) -> list[str]:

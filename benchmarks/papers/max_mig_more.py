@@ -49,6 +49,7 @@ test epoch; here the epoch is chosen by the labels of 15 % of the photos."""
         fitted = CrowdClassifier(
             net_for("labelme"),
             method,
+            params={"prior": "uniform"} if method == "max_mig" else None,
             epochs=2 if scale == "smoke" else 40,
             batch_size=64,
             lr=1e-3,
@@ -82,10 +83,10 @@ def _labelme() -> Set:
 
 
 STARTS: dict[str, dict[str, Any]] = {
-    "max_mig, flat start": {"smoothing": 100.0},
-    "max_mig, vote start": {},
+    "max_mig, flat start": {"smoothing": 100.0, "prior": "uniform"},
+    "max_mig, vote start": {"prior": "uniform"},
     "agg_net": {},
-    "bayes_dgc": {},
+    "bayes_dgc": {"warm_up": 0},
     "ccem": {},
     "vanilla": {},
 }

@@ -23,7 +23,7 @@ from .verdict import judged, mean_of, percents
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "vanilla": ("vanilla", {}),
     "crowd_layer": ("crowd_layer", {}),
-    "max_mig": ("max_mig", {}),
+    "max_mig": ("max_mig", {"prior": "uniform"}),
     "conal": ("conal", {}),
     "ccem": ("ccem", {}),
     "geo_crowd_net_f": ("geo_crowd_net_f", {"strength": 0.01}),

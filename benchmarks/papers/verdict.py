@@ -49,13 +49,15 @@ def judged(
 ) -> Claim:
     """The claim, and `why` where it fails or a `remark` in any case.
 
-    `only` where the effect is the paper's but the figures are not comparable; `faint` where it lies within the noise.
+    `only` where the effect is the paper's but the figures are not comparable; `faint` where the difference, of either
+    sign, lies within the noise: the claim is then undecided.
     """
     if not figures or any(math.isnan(f) for f in figures):
         return Claim(text, published, "", "not run")
-    yes = "reproduced in direction" if only or faint else "reproduced"
-    reason = FAINT if faint else remark or ("" if holds else why)
-    return Claim(text, published, ours, yes if holds else "not reproduced", reason)  # type: ignore[arg-type]
+    if faint:
+        return Claim(text, published, ours, "undecided", FAINT)
+    yes = "reproduced in direction" if only else "reproduced"
+    return Claim(text, published, ours, yes if holds else "not reproduced", remark or ("" if holds else why))  # type: ignore[arg-type]
 
 
 def percents(named: Mapping[str, float]) -> str:

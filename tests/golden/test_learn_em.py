@@ -318,7 +318,7 @@ def test_the_full_batch_step_of_bayes_dgc_is_coordinate_ascent():
     crowd = Crowd.of(votes)
     x = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
     torch.manual_seed(0)
-    model = CrowdModel(nn.Linear(4, 3), BayesDGC(crowd, kappa=0.0, use_pi=True))
+    model = CrowdModel(nn.Linear(4, 3), BayesDGC(crowd, kappa=0.0, use_pi=True, warm_up=0))
     with torch.no_grad():
         log_f = torch.log_softmax(model.net(torch.from_numpy(x)), 1).double().numpy()
     train_still(model, CrowdData(x, crowd), epochs=4)
@@ -340,7 +340,7 @@ def test_natural_gradient_steps_of_small_batches_settle_near_coordinate_ascent()
 def test_the_slope_of_the_bound_in_the_logits_is_q_less_softmax():
     votes, _ = small_crowd(n=6, m=5)
     crowd = Crowd.of(votes)
-    method = BayesDGC(crowd, use_pi=True).double()
+    method = BayesDGC(crowd, use_pi=True, warm_up=0).double()
     batch = CrowdData(np.ones((6, 2)), crowd).batch(torch.arange(6))
     gamma = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     q = method.posterior(Output(gamma), batch)
@@ -375,7 +375,7 @@ def test_with_sure_beliefs_and_one_label_a_task_deep_mf_steps_as_ccem():
     votes, _ = small_crowd(n=50, m=5, per_task=1)
     crowd, x = Crowd.of(votes), Doubles(50)
     ccem = CrowdModel(soft_net(), CCEM(crowd, start="eye", scale=1.5, form="softmax").double())
-    mf = CrowdModel(soft_net(), DeepMF(crowd, clip=1.0).double())
+    mf = CrowdModel(soft_net(), DeepMF(crowd, clip=1.0, warm_up=0).double())
     theta = ccem.method.confusion().detach()
     mf.method.belief = 1e10 * theta  # a Dirac delta on the confusions
     batch = CrowdData(x, crowd).batch(torch.arange(50))
@@ -397,7 +397,7 @@ def test_the_mode_of_deep_mfs_beliefs_is_where_the_log_trace_stands_still(streng
     votes, _ = small_crowd(n=200, m=5)
     crowd, x = Crowd.of(votes), Doubles(200)
     log_trace = CrowdModel(soft_net(), LogTrace(crowd, strength=strength).double())
-    mf = DeepMF(crowd, prior_diagonal=1 - strength, prior_off=1.0).double()
+    mf = DeepMF(crowd, prior_diagonal=1 - strength, prior_off=1.0, warm_up=0).double()
     f = torch.softmax(log_trace.net(x.x), 1).detach()
     mode = mf.prior + crowd.counts(f) - 1  # eq. 29 at q = f, less one: the mode of the Dirichlet, unnormalised
     with torch.no_grad():

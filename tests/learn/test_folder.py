@@ -61,6 +61,7 @@ def test_a_folder_gives_the_answer_of_the_same_batches_in_memory(arrays):
     assert rows.result_.posterior.shape == (N, 3)
 
 
+@pytest.mark.filterwarnings("ignore:mbem. the mean worker")  # three epochs of two rounds
 @pytest.mark.parametrize("method", ["agg_net", "raykar", "deep_mf", "mbem", "deep_bp", "two_stage"])
 def test_what_is_believed_of_the_tasks_is_on_disk_and_the_same(arrays, monkeypatch, method):
     folder, _, votes = arrays

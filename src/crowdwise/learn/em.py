@@ -1,18 +1,48 @@
-"""EMMethod: base class of methods that train the classifier on a posterior of every task."""
+"""EMMethod: base class of methods that train the classifier on a posterior of every task; WarmUp: trust in the net."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .data.batch import CrowdBatch
 from .data.crowd import Crowd
 from .data.folder import on_disk, release_memory
 from .method import CrowdMethod, Output
 from .training.sweep import Part, Sweep
+
+
+class WarmUp(nn.Module):
+    """Mixin of methods whose E-step uses the classifier: for `warm_up` steps the labels alone decide, then the trust in
+    the classifier, a power of its probabilities, rises from 0 to 1 over as many steps.
+
+    The predictions of an untrained classifier agree with each other more than workers do, so that an E-step that trusts
+    them may take the workers for adversaries and exchange the classes for good. `warm_up=0` trusts it from the start.
+    """
+
+    warm_up: int
+    steps: Tensor
+
+    def start_warm_up(self, warm_up: int) -> None:
+        """Set the length, and count steps from 0."""
+        self.warm_up = warm_up
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    @property
+    def trust(self) -> float:
+        """Trust in the classifier, in 0..1."""
+        if not self.warm_up:
+            return 1.0
+        return min(1.0, max(0.0, int(self.steps) / self.warm_up - 1))
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *more: Any) -> None:
+        # Models that were saved before there was a warm-up trust their classifier.
+        state_dict.setdefault(f"{prefix}steps", torch.tensor(2 * self.warm_up))
+        super()._load_from_state_dict(state_dict, prefix, *more)
 
 
 class EMMethod(CrowdMethod):

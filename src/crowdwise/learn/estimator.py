@@ -12,24 +12,33 @@ import numpy.typing as npt
 from ..core.errors import ParameterError
 from .data.dataset import FeatureError
 
+# Before the name of a parameter of the method, as scikit-learn's searches write it.
+INNER = "params__"
+
 
 class Estimator:
     """Parameters are the constructor's arguments, kept as given; attributes that `fit` sets end in an underscore."""
 
     classes_: npt.NDArray[Any]
+    params: Any
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of every row."""
         raise NotImplementedError
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """The constructor's parameters by name."""
-        return {name: getattr(self, name) for name in signature(type(self).__init__).parameters if name != "self"}
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters by name; with `deep`, also those of the method, as params__NAME."""
+        own = {name: getattr(self, name) for name in signature(type(self).__init__).parameters if name != "self"}
+        inner = (own.get("params") or {}) if deep else {}
+        return own | {f"{INNER}{name}": value for name, value in inner.items()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set constructor parameters by name."""
-        params_now = self.get_params()
+        """Set constructor parameters by name; params__NAME sets one of the method's."""
+        params_now = self.get_params(deep=False)
         for name, value in params.items():
+            if name.startswith(INNER) and "params" in params_now:
+                self.params = {**(self.params or {}), name.removeprefix(INNER): value}
+                continue
             if name not in params_now:
                 raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(params_now)}")
             setattr(self, name, value)
@@ -52,7 +61,9 @@ class Estimator:
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in signature(type(self).__init__).parameters.items()}
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
+        changed = [
+            f"{name}={value!r}" for name, value in self.get_params(deep=False).items() if value is not defaults[name]
+        ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_is_fitted__(self) -> bool:

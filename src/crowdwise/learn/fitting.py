@@ -25,13 +25,16 @@ from .answers import HeldOutAnswers
 from .data.crowd import AnswerRows, codes_in
 from .data.dataset import CrowdData, FeatureError
 from .estimator import Estimator, not_fitted
-from .method import CrowdModel, TrainingMethod
+from .method import CrowdModel, Predictor, TrainingMethod
 from .optimizers import make_optimizers
 from .options import TrainingOptions
 from .probe import last_linear
 from .training.history import History
 from .training.hold_out import hold_out
 from .training.loop import Criterion, train
+
+# Of the checkpoints of a training by which only the number of epochs is selected.
+SELECTION = "selection"
 
 
 class FittedState:
@@ -43,6 +46,7 @@ class FittedState:
     tasks_: pl.Series  # the names of the rows of the features
     workers_: pl.Series
     result_: Result
+    doubts_: tuple[str, ...]  # what contradicts the assumptions of the method, as in the warnings
 
 
 @dataclass(eq=False, repr=False)
@@ -111,10 +115,15 @@ class CrowdEstimator(TrainingOptions, FittedState, Estimator):
         self.history_ = train(
             self.model_, data, optimizer=optimizers, epochs=self.epochs, batch_size=self.batch_size, stop_after=epochs,
             criterion=criterion, patience=None if refitting else self.patience, callbacks=self.callbacks,
-            fabric=self.fabric, folder=self.folder if final else None, every=self.every, resume=self.resume and final,
-            seed=self.seed,
+            fabric=self.fabric, folder=self._checkpoints(final), every=self.every, resume=self.resume, seed=self.seed,
         )  # fmt: skip
         return self.history_.best_epoch or len(self.history_)
+
+    def _checkpoints(self, final: bool) -> Path | None:
+        """The folder of the checkpoints; those of the training that selects the epoch of a refit have their own."""
+        if self.folder is None:
+            return None
+        return Path(self.folder) if final else Path(self.folder) / SELECTION
 
     def _build(self, data: CrowdData) -> CrowdModel:
         with torch.random.fork_rng(devices=[]):
@@ -129,6 +138,10 @@ class CrowdEstimator(TrainingOptions, FittedState, Estimator):
         if isinstance(self.net, str):
             from .nets import make_net
 
+            if not self.input_shape_:
+                raise ParameterError(
+                    f"net {self.net!r} takes one array of features; X has several inputs: pass a Module"
+                )
             return make_net(self.net, self.input_shape_, self._n_outputs())
         if isinstance(self.net, nn.Module):
             return deepcopy(self.net)
@@ -171,7 +184,7 @@ class CrowdEstimator(TrainingOptions, FittedState, Estimator):
         cls = self._method_class()
         params = self._given_params()
         if cls.needs_features:  # the layer is found by running the net
-            example = torch.zeros(1, *self.input_shape_, dtype=torch.int64)
+            example = torch.zeros(1, *self.input_shape_, dtype=torch.int64) if self.input_shape_ else None
             params["n_features"] = last_linear(net, example).in_features
         return cls(crowd, **params)
 
@@ -189,6 +202,16 @@ class CrowdEstimator(TrainingOptions, FittedState, Estimator):
     def _refuse_unfitted(self) -> None:
         if not hasattr(self, "model_"):
             raise not_fitted(type(self).__name__)
+
+    @property
+    def predictor_(self) -> Predictor:
+        """The trained net by itself, as a Module that gives log p(class | x) (or numbers), as in `predict`.
+
+        For most methods it is the net, `model_.net`, whose outputs are normalised; for `doctor_net` the mean of the
+        workers' heads.
+        """
+        self._refuse_unfitted()
+        return Predictor(self.model_)
 
     def _refuse_other_shape(self, shape: tuple[int, ...]) -> None:
         """Raise an error for feature rows of another shape than those of the training."""

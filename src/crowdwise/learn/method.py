@@ -15,6 +15,7 @@ from ..core.errors import DataError
 from ..core.params import AtLeast, Below, Count, check_given
 from .data.batch import CrowdBatch, at_least_single
 from .data.crowd import AnswerRows, Crowd
+from .data.inputs import map_tree, n_rows
 from .probe import as_precision_of, linear_layers, takes_whole_numbers
 from .training.sweep import Sweep
 
@@ -163,6 +164,10 @@ class CrowdMethod(TrainingMethod):
         """log p(class | x) of the trained classifier: B, K."""
         return out.log_proba
 
+    def estimate(self, out: Output) -> Tensor:
+        """`classify`, or a cheaper estimate of it for the score of an epoch: B, K."""
+        return self.classify(out)
+
     def forecast(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """`posterior`, with labels of workers unseen in training (or of codes beyond) as those of the mean worker."""
         last = max(self.n_workers - 1, 0)
@@ -223,6 +228,10 @@ class CrowdMethod(TrainingMethod):
         """Confusion matrices [worker, true, observed], or None if the method has none."""
         return None
 
+    def class_prior(self) -> Tensor | None:
+        """The class frequencies that the method takes for granted, if it does: class."""
+        return None
+
     def task_scores(self) -> dict[str, Tensor]:
         """Further scores[task] of the training tasks by name; they are stored in the Result's extra."""
         return {}
@@ -238,6 +247,18 @@ class CrowdMethod(TrainingMethod):
         log_proba[task, class] is the classifier's prediction; `training` holds the state of the training run.
         """
         return {name: torch.full_like(values, torch.nan) for name, values in self.task_scores().items()}
+
+
+class Predictor(nn.Module):
+    """The trained net by itself, without the workers: x[B, ...] to log p(class | x), or to what the method predicts."""
+
+    def __init__(self, model: CrowdModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Any) -> Tensor:
+        """The prediction for x."""
+        return self.model.method.answer(self.model.output(x))
 
 
 class CrowdModel(nn.Module):
@@ -261,22 +282,32 @@ class CrowdModel(nn.Module):
         nothing = torch.stack([0.0 * p.sum() for p in self.parameters() if p.requires_grad]).sum()
         return {name: term + nothing for name, term in terms.items()}
 
-    def output(self, x: Tensor) -> Output:
-        """The output of the net for x[B, ...], in single precision at least."""
-        x_net = self._input(x)
+    def output(self, x: Any) -> Output:
+        """The output of the net for x[B, ...], in single precision at least.
+
+        A dict of inputs is passed by name and a list in order; the net may return its logits, an object with an
+        attribute `logits`, or a tuple that begins with them.
+        """
+        x_net = self._input(x) if isinstance(x, Tensor) else map_tree(self._part, x)
         self._recording = True
         try:
-            logits = self.net(x_net)
+            given = self._run(x_net)
         finally:
             self._recording = False
             features, self._last_input = self._last_input, None  # free the memory
+        logits: Tensor = given[0] if isinstance(given, tuple) else getattr(given, "logits", given)
         k = self.method.n_outputs
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
-                f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but "
+                f"the net gives outputs of shape {tuple(logits.shape)} for {n_rows(x)} tasks, but "
                 f"{self.method.outputs_reason()}; its last layer must have {k} outputs"
             )
         return Output(at_least_single(logits), None if features is None else at_least_single(features))
+
+    def _run(self, x: Any) -> Any:
+        if isinstance(x, dict):
+            return self.net(**x)
+        return self.net(*x) if isinstance(x, list) else self.net(x)
 
     def _input(self, x: Tensor) -> Tensor:
         """x in the net's precision; whole numbers stay as they are for a net that begins with an embedding."""
@@ -285,6 +316,10 @@ class CrowdModel(nn.Module):
         if self._takes_whole is None:
             self._takes_whole = takes_whole_numbers(self.net, x)
         return x if self._takes_whole else as_precision_of(self.net, x)
+
+    def _part(self, x: Tensor) -> Tensor:
+        """One of several inputs: numbers in the net's precision, ids and masks as they are."""
+        return as_precision_of(self.net, x) if x.is_floating_point() else x
 
     def _record(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         if self._recording:

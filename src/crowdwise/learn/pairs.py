@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from ..core.votes import Votes
 from .data.batch import CrowdBatch
 from .data.crowd import AnswerRows, feature_rows
 from .data.dataset import CrowdData, FeatureError, as_features
+from .data.inputs import Inputs
 from .fitting import CrowdEstimator
 from .tables import WorkerTable
 from .training.sweep import sweep_answers
@@ -104,15 +106,19 @@ class PairData(CrowdData):
 
     def take(self, rows: Tensor) -> Tensor:
         """Both items of these pairs."""
-        features = self._items.take(self.crowd.pairs[rows].flatten())
+        features: Tensor = self._items.take(self.crowd.pairs[rows].flatten())
         return features.view(-1, 2, *features.shape[1:])
+
+    def read(self, groups: list[Tensor], *, clean: bool = False, seed: int = 0) -> Iterator[Tensor]:  # noqa: ARG002
+        """Both items of each group of pairs."""
+        return map(self.take, groups)
 
 
 class ItemData(CrowdData):
     """The items alone."""
 
     def __init__(self, x: Tensor | Dataset[Any]) -> None:
-        self.x = x
+        self.x, self.inputs = x, Inputs(x)
 
 
 class Pairwise(nn.Module):

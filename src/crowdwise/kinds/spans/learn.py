@@ -6,7 +6,7 @@ Spans count tokens, or characters if the positions of the tokens are known.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, cast
@@ -215,6 +215,10 @@ class SequenceData(CrowdData):
         out[..., -1] = is_token.to(out.dtype)
         return out
 
+    def read(self, groups: list[Tensor], *, clean: bool = False, seed: int = 0) -> Iterator[Tensor]:  # noqa: ARG002
+        """Return each group of sentences."""
+        return map(self.take, groups)
+
 
 class PerToken(nn.Module):
     """Apply a network to each token of x[B, T, d + 1], without padding; returns [token, state].
@@ -251,7 +255,7 @@ class TagMethod(AnswerMethod):
 
     def token_of(self, batch: CrowdBatch) -> Tensor:
         """Return the index of each label's token in the batch."""
-        count = (batch.x[..., -1] > 0).sum(1)
+        count: Tensor = (batch.x[..., -1] > 0).sum(1)
         return (torch.cumsum(count, 0) - count).index_select(0, batch.row) + batch.label[:, 0]
 
     def confusion(self) -> Tensor | None:

@@ -9,11 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .inputs import map_tree
+
 
 @dataclass(eq=False)  # not frozen: mixed precision of Fabric and Lightning fills in a copy of it
 class CrowdBatch:
     """x[B, ...], task[B] and the labels row[A], worker[A], label[A], weight[A] with row[a] in 0..B-1.
 
+    x may also be a dict or a list of tensors with B rows.
     `label` is a class's code, or for numbers label[A, part]. `place[A]` is the row of each label in the Crowd, for
     methods with a parameter for every label.
 
@@ -21,7 +24,7 @@ class CrowdBatch:
     batch and `share` is this part's share of it, so that losses of the parts add up to the loss of the whole.
     """
 
-    x: Tensor
+    x: Any
     task: Tensor
     row: Tensor
     worker: Tensor
@@ -40,7 +43,7 @@ class CrowdBatch:
         """The same batch on a device."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         moved: dict[str, Any] = {
-            name: v.to(device, non_blocking=True) if isinstance(v, Tensor) else v for name, v in values.items()
+            name: map_tree(lambda part: part.to(device, non_blocking=True), v) for name, v in values.items()
         }
         return CrowdBatch(**moved)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset, default_collate
+from torch.utils.data import Dataset
 
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import as_series
@@ -20,21 +20,23 @@ from ..probe import as_floats
 from .batch import CrowdBatch
 from .crowd import AnswerRows, Crowd
 from .folder import FeatureFolder
+from .inputs import Inputs, Rows, TableOfArrays, map_tree
 
 CHECKED_AT_A_TIME = 1 << 22  # numbers
 
 
 class CrowdData:
-    """Features x (numpy, a tensor, a FeatureFolder, or any torch Dataset that yields x or (x, ...)) and the Crowd that
-    labelled their rows.
+    """Features x (numpy, a tensor, a dict of arrays, a FeatureFolder, or any torch Dataset that yields x or (x, ...))
+    and the Crowd that labelled their rows.
 
+    With `Inputs` as x, batches in training and rows in order (`in_order`) may come from different sources.
     `balance=True`, for classes, weights tasks so that all classes, by the majority vote, have the same total weight.
     """
 
     def __init__(self, x: Any, crowd: AnswerRows, *, balance: bool = False) -> None:
-        self.x = as_features(x)
-        self.crowd = crowd
-        n = len(self.x)  # type: ignore[arg-type]
+        self.inputs = x if isinstance(x, Inputs) else Inputs(as_features(x))
+        self.x, self.crowd = self.inputs.x, crowd
+        n = len(self.x)
         if n != crowd.n_tasks:
             raise DataError(f"there are {n:,} rows of features for {crowd.n_tasks:,} tasks; one row per task is needed")
         self.task_weight = _balanced(cast("Crowd", crowd)) if balance else torch.ones(n)
@@ -52,9 +54,11 @@ class CrowdData:
             self.x.shuffled(tasks, rng) if isinstance(self.x, FeatureFolder) else rng.permutation(tasks)
         )
         last = self.steps(size) - 1
-        for step in range(skip, last + 1):
-            end = len(order) if step == last else (step + 1) * size
-            yield self.batch(order[step * size : end], rank=rank, world=world)
+        groups = [order[step * size : None if step == last else (step + 1) * size] for step in range(skip, last + 1)]
+        own = [group[rank::world] for group in groups]
+        inputs = self.read(own, seed=hash((seed, epoch)) % 2**63)
+        for group, x in zip(groups, inputs, strict=True):
+            yield self._batch(group, x, rank, world)
 
     def steps(self, size: int) -> int:
         """Number of batches in an epoch. A single remaining task joins the last batch, because batch norm needs two."""
@@ -66,11 +70,15 @@ class CrowdData:
     def in_order(self, size: int, first: int = 0, last: int | None = None) -> Iterator[CrowdBatch]:
         """All tasks (or first .. last - 1), labelled or not, in their order."""
         end = len(self) if last is None else last
-        for lo in range(first, end, size):
-            yield self.batch(torch.arange(lo, min(lo + size, end)))
+        groups = [torch.arange(lo, min(lo + size, end)) for lo in range(first, end, size)]
+        for group, x in zip(groups, self.read(groups, clean=True), strict=True):
+            yield self._batch(group, x)
 
     def batch(self, tasks: Tensor, *, rank: int = 0, world: int = 1) -> CrowdBatch:
         """The batch of these tasks, or this process's part of it."""
+        return self._batch(tasks, self.take(tasks[rank::world]), rank, world)
+
+    def _batch(self, tasks: Tensor, x: Any, rank: int = 0, world: int = 1) -> CrowdBatch:
         crowd, own_tasks = self.crowd, tasks[rank::world]
         places, row = crowd.rows_of(own_tasks)
         weight, task_weight = crowd.weight.index_select(0, places), self.task_weight.index_select(0, own_tasks)
@@ -81,7 +89,7 @@ class CrowdData:
             label_total = (crowd.weight[all_rows] * self.task_weight[crowd.task[all_rows]]).sum()
             task_total = self.task_weight[tasks].sum()
         return CrowdBatch(
-            x=self.take(own_tasks),
+            x=map_tree(as_floats, x),
             task=own_tasks,
             row=row,
             worker=crowd.worker.index_select(0, places),
@@ -95,20 +103,17 @@ class CrowdData:
         )
 
     def row_shape(self) -> tuple[int, ...]:
-        """The shape of one input of the net."""
-        return tuple(self.take(torch.arange(1)).shape[1:])
+        """The shape of one input of the net; empty where it is not one array."""
+        row = self.take(torch.arange(min(len(self.x), 1)))
+        return tuple(row.shape[1:]) if isinstance(row, Tensor) else ()
 
-    def take(self, rows: Tensor) -> Tensor:
-        """Features of these tasks."""
-        if isinstance(self.x, Tensor):
-            return as_floats(self.x[rows])  # bytes of images stay bytes until they are needed
-        if isinstance(self.x, FeatureFolder):
-            return as_floats(self.x.take(rows))
-        items = [self.x[int(i)] for i in rows]
-        batch = default_collate([item[0] if isinstance(item, tuple | list) else item for item in items])
-        if not isinstance(batch, Tensor):
-            raise DataError(f"the dataset must yield tensors or arrays of features, got {type(items[0]).__name__}")
-        return batch
+    def take(self, rows: Tensor) -> Any:
+        """Features of these tasks; bytes of images stay bytes until they are needed."""
+        return map_tree(as_floats, self.inputs.take(rows))
+
+    def read(self, groups: list[Tensor], *, clean: bool = False, seed: int = 0) -> Iterator[Any]:
+        """The features of each of these groups of tasks; `clean` ones for evaluation."""
+        return self.inputs.batches(groups, clean=clean, seed=seed)
 
 
 class FeatureError(DataError, ValueError):
@@ -121,6 +126,11 @@ def as_features(x: Any) -> Tensor | Dataset[Any]:
         return x
     if isinstance(x, str | Path):
         return FeatureFolder(x)
+    if isinstance(x, Mapping) and not hasattr(x, "tocsr"):
+        return TableOfArrays(x)
+    by_number = hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, list | tuple)
+    if by_number and not any(hasattr(x, name) for name in ("__array__", "to_numpy", "tocsr", "shape")):
+        return Rows(x)
     if isinstance(x, Tensor):
         return _checked(x)
     if hasattr(x, "tocsr"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
@@ -18,7 +17,6 @@ from torch.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR, ReduceLR
 
 from ...core.errors import ParameterError, TrainingError
 from ...core.params import Count, Whole, check, check_given
-from ..data.crowd import Crowd
 from ..data.dataset import CrowdData
 from ..data.folder import FeatureFolder, is_on_disk, on_disk
 from ..em import EMMethod
@@ -28,7 +26,7 @@ from ..options import TrainingOptions
 from . import checkpoint
 from .history import Callback, History
 from .processes import FabricProcesses, SingleProcess
-from .sweep import Sweep, sweep_answers
+from .sweep import Sweep, sweep_of
 
 # ----------------------------------------------------------------
 # What must be the same for a run to be resumed: the data, the method and its parameters, the optimizers.
@@ -355,12 +353,7 @@ class _Loop:
         return float(self.processes.total(score))
 
     def _sweep(self) -> Sweep:
-        device = self.processes.device
-        return Sweep(
-            self.epoch, self.epochs, cast("Crowd", self.data.crowd.to(device)),  # the method's crowd
-            lambda: sweep_answers(self.model, self.data, device), self._restart,
-            partial(sweep_answers, self.model, self.data, device) if self.disk is not None else None,
-        )  # fmt: skip
+        return sweep_of(self.model, self.data, self.processes.device, self.epoch, self.epochs, self._restart)
 
     def _restart(self) -> None:
         self.model.net.load_state_dict(self.start)

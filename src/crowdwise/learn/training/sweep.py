@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..data.crowd import Crowd
+from ..data.folder import FeatureFolder
 from ..probe import evaluating
 
 if TYPE_CHECKING:
@@ -72,6 +73,16 @@ class Sweep:
         return self.log_proba
 
 
+def sweep_of(
+    model: CrowdModel, data: CrowdData, device: torch.device, epoch: int, epochs: int, restart: Callable[[], None]
+) -> Sweep:
+    """The sweep at the start of an epoch; in parts if the features are read from disk."""
+    return Sweep(
+        epoch, epochs, cast("Crowd", data.crowd.to(device)), lambda: sweep_answers(model, data, device), restart,
+        partial(sweep_answers, model, data, device) if isinstance(data.x, FeatureFolder) else None,
+    )  # fmt: skip
+
+
 def sweep_answers(
     model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu", first: int = 0, last: int | None = None
 ) -> Tensor:
@@ -83,8 +94,13 @@ def sweep_answers(
     return torch.cat(parts) if parts else torch.empty(0, model.method.n_outputs)
 
 
-def sweep_both(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
-    """log p(class | x) and p(class | x, labels) of every task; without a forecaster, the latter is p(class | x)."""
+def sweep_both(
+    model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu", *, quick: bool = False
+) -> tuple[Tensor, Tensor]:
+    """log p(class | x) and p(class | x, labels) of every task; without a forecaster, the latter is p(class | x).
+
+    `quick` allows for a cheaper estimate where a method has one (`CrowdMethod.estimate`).
+    """
     method = cast("CrowdMethod", model.method)
     k = method.n_classes
     without_labels, with_labels = [torch.empty(0, k)], [torch.empty(0, k)]
@@ -92,7 +108,7 @@ def sweep_both(model: CrowdModel, data: CrowdData, device: torch.device | str = 
         for cpu_batch in data.in_order(ROWS):
             batch = cpu_batch.to(device)
             out = model.output(batch.x)
-            log_proba = method.classify(out).float()
+            log_proba = (method.estimate(out) if quick else method.classify(out)).float()
             posterior = method.forecast(out, batch)
             without_labels.append(log_proba)
             with_labels.append(log_proba.exp() if posterior is None else posterior.float())

@@ -5,13 +5,14 @@ One split is not enough to distinguish good methods; every fold holds out other 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from ....core.errors import ParameterError
+from ....core.errors import IdentifiabilityWarning, ParameterError
 from ....core.method_registry import learner
 from .classifier import CrowdClassifier
 
@@ -24,7 +25,9 @@ class Choice:
 
     Attributes:
         best: Name of the best method.
-        table: method, score, standard_error, epochs; best first.
+        table: method, score, standard_error, epochs, doubts; best first. `doubts` is the number of splits in which the
+            result contradicts the method's assumptions (`CrowdClassifier.doubts_`); a method with doubts in most
+            splits ranks behind all others.
         reason: Why it was chosen, in a sentence.
     """
 
@@ -63,10 +66,14 @@ def choose(
     for name in dict.fromkeys(methods):
         learner(name)
         for seed in range(folds):
-            fitted = CrowdClassifier(net, name, **{**settings_, "seed": seed}).fit(X, votes, tasks=tasks)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IdentifiabilityWarning)  # they are counted
+                fitted = CrowdClassifier(net, name, **{**settings_, "seed": seed}).fit(X, votes, tasks=tasks)
             score = fitted.history_["score"]
             epoch = fitted.history_.best_epoch or len(fitted.history_)
-            rows.append({"method": name, "fold": seed, "score": max(score), "epochs": epoch})
+            rows.append(
+                {"method": name, "fold": seed, "score": max(score), "epochs": epoch, "doubts": bool(fitted.doubts_)}
+            )
     table = (
         pl.DataFrame(rows)
         .group_by("method", maintain_order=True)
@@ -74,8 +81,9 @@ def choose(
             pl.col("score").mean(),
             (pl.col("score").std() / folds**0.5).alias("standard_error"),
             pl.col("epochs").median().round().cast(pl.Int64),
+            pl.col("doubts").sum().cast(pl.Int64),
         )
-        .sort("score", descending=True)
+        .sort(pl.col("doubts") * 2 > folds, -pl.col("score"))
     )
     return Choice(table["method"][0], table, _reason(pl.DataFrame(rows), table, folds))
 
@@ -83,7 +91,9 @@ def choose(
 def _reason(rows: pl.DataFrame, table: pl.DataFrame, folds: int) -> str:
     best = table["method"][0]
     if len(table) == 1:
-        return f"{best} was the only candidate"
+        n = table["doubts"][0]
+        doubt = f", and its result contradicts its assumptions in {n} of {folds} splits" if n else ""
+        return f"{best} was the only candidate{doubt}"
     second = table["method"][1]
     scores = {name: rows.filter(pl.col("method") == name)["score"].to_numpy() for name in (best, second)}
     gap = scores[best] - scores[second]

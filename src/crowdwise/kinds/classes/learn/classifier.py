@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal, Self
 
@@ -19,6 +19,7 @@ from ....core.result import Result
 from ....core.vocabulary import quote
 from ....learn.data.crowd import Crowd, codes_in
 from ....learn.data.dataset import CrowdData, FeatureError, as_features, row_names
+from ....learn.data.inputs import Inputs, warn_of_augmentation
 from ....learn.fitting import CrowdEstimator
 from ....learn.training.loop import Criterion
 from ....learn.training.sweep import sweep_both
@@ -26,6 +27,7 @@ from ..annotations import Annotations
 from .methods.confusion import aligned_confusion
 from .outcome import outcome
 from .selection import CriterionName, HeldOutCriterion
+from .selection import score as likelihood
 from .votes import annotations_for
 
 
@@ -57,13 +59,26 @@ class CrowdClassifier(CrowdEstimator):
     balance: bool = False
 
     # ---------------------------------------------------------------- fitting
-    def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tasks: Any = None,
+        eval_X: Any = None,
+        loader: Mapping[str, Any] | None = None,
+        collate: Callable[[list[Any]], Any] | None = None,
+    ) -> Self:
         """Fit the classifier.
 
         Args:
-            X: Features, one row per task, or a folder of files (`FeatureFolder`) that is read in pieces.
+            X: Features, one row per task: an array, a dict of arrays, a Dataset, or a folder of files
+                (`FeatureFolder`) that is read in pieces.
             y: Annotations, a wide matrix with one column per worker (missing: nan or -1), or one label per row.
             tasks: Names of the rows of X, by default `y.tasks`.
+            eval_X: The same rows without augmentation, for the held-out score, E-steps and `result_`; by default X.
+            loader: Options of torch's DataLoader for a Dataset, such as {"num_workers": 4, "pin_memory": True}.
+            collate: Makes a batch of a list of rows of a Dataset, for example by padding.
         """
         check_given(type(self), self.get_params())
         self._method_class()  # report a method of another kind before data are read
@@ -73,13 +88,15 @@ class CrowdClassifier(CrowdEstimator):
             raise FeatureError("X has no rows; there is nothing to learn from")
         if isinstance(x, torch.Tensor) and x.dim() == 2:
             self.n_features_in_ = x.shape[1]
+        inputs = Inputs(x, None if eval_X is None else as_features(eval_X), loader or {}, collate)
         votes, names = annotations_for(y, row_names(x, tasks), n)
         if votes.n_classes < 2:
             raise FeatureError(f"there is only one class, {votes.classes[0]!r}; a classifier needs two")
         crowd = Crowd.of(votes, names)
         self._names(votes, names)
-        self._train(x, crowd)
-        self.result_ = outcome(self, votes, CrowdData(x, crowd))
+        warn_of_augmentation(inputs)
+        self._train(inputs, crowd)
+        self.result_ = outcome(self, votes, CrowdData(inputs, crowd))
         self.confusion_ = self.result_.confusion
         return self
 
@@ -102,6 +119,27 @@ class CrowdClassifier(CrowdEstimator):
         if isinstance(params.get("confusion"), Result):  # matched by names, not by position
             params["confusion"] = aligned_confusion(params["confusion"], self.workers_, self.class_names_)
         return params
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of correct predictions, or without truth the mean log-likelihood of a crowd's labels.
+
+        Args:
+            X: Features.
+            y: One true class per row; or, as in `fit`, Annotations or a wide matrix with one column per worker. Their
+                likelihood is computed from the classifier and the workers' confusion matrices, so that a search can
+                select parameters without truth. New workers are treated as average ones.
+        """
+        if not isinstance(y, Annotations) and np.ndim(y) < 2:
+            return super().score(X, y)
+        self._refuse_unfitted()
+        log_proba = torch.from_numpy(self.predict_proba(X)).clamp_min(1e-12).log()
+        crowd = self._recoded(y, None, "average", len(log_proba))
+        if not len(crowd):
+            raise FeatureError("y holds no label to score by")
+        confusion = torch.from_numpy(np.array(self.confusion_))
+        share = torch.from_numpy(np.array(self.result_.labels_per_worker, dtype=np.float64))
+        mean = torch.einsum("w,wkl->kl", share / share.sum(), confusion)
+        return likelihood(log_proba, torch.cat([confusion, mean[None]]).clamp_min(1e-12).log(), crowd, "likelihood")
 
     # ---------------------------------------------------------------- prediction
     def predict_proba(self, X: Any) -> F8:
@@ -136,7 +174,7 @@ class CrowdClassifier(CrowdEstimator):
         k, m = len(self.classes_), len(self.workers_)
         crowd = Crowd.shape(m, k, n) if new_votes is None else self._recoded(*new_votes, n)
         data = CrowdData(x, crowd)
-        self._refuse_other_shape(tuple(data.take(torch.arange(min(n, 1))).shape[1:]))
+        self._refuse_other_shape(data.row_shape())
         log_proba, posterior = sweep_both(self.model_, data, self._device())
         return tuple(p.cpu().double().numpy() for p in (log_proba.exp(), posterior))  # type: ignore[return-value]
 

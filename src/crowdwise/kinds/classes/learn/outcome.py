@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -9,6 +10,8 @@ import torch
 from torch import Tensor
 
 from ....core.arrays import F8
+from ....core.errors import IdentifiabilityWarning
+from ....core.faults import caller_level
 from ....core.result import Result
 from ....learn.data.crowd import Crowd
 from ....learn.data.dataset import CrowdData
@@ -18,6 +21,7 @@ from ....learn.training.sweep import sweep_both
 from ..annotations import Annotations
 from ..estimate import class_result
 from ..maths.skill import worker_skill
+from .methods.max_mig import most_probable_prior
 from .tables import expected_confusion
 
 if TYPE_CHECKING:
@@ -35,6 +39,9 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     right = posterior[crowd.task, crowd.label].double().numpy()
     weight = None if votes.weight is None else crowd.weight.double().numpy()
     skill = worker_skill(crowd.worker.numpy().astype(np.int32), right, crowd.n_workers, weight)
+    fitted.doubts_ = doubts(cast("CrowdMethod", fitted.model_.method), crowd, log_proba, posterior, confusion)
+    for doubt in fitted.doubts_:
+        warnings.warn(f"{fitted.method}: {doubt}", IdentifiabilityWarning, stacklevel=caller_level())
     order = fitted.tasks_.arg_sort().to_numpy()  # a Result's tasks are sorted
     q = posterior.double().numpy()[order]
     facts = fitted._result_facts(classifier=log_proba.exp().double().numpy()[order])
@@ -52,6 +59,52 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
         counts=counts.numpy(),
         **facts,
     )
+
+
+# How far, in total variation, the class prior of the method may be from the frequencies that the labels suggest.
+PRIOR_GAP = 0.1
+
+
+def doubts(
+    method: CrowdMethod, crowd: Crowd, log_proba: Tensor, posterior: Tensor, confusion: Tensor
+) -> tuple[str, ...]:
+    """What contradicts the method's assumptions: its class prior, or workers better than chance.
+
+    log_proba[task, class] is the classifier's, posterior[task, class] that with labels.
+    """
+    with torch.no_grad():
+        prior, has_matrices = method.class_prior(), method.confusion() is not None
+    result = [] if prior is None else _doubts_about_prior(prior.cpu().double(), crowd, log_proba.double(), posterior)
+    right = float((_shares(crowd, posterior) * confusion.diagonal(dim1=1, dim2=2)).sum())
+    if has_matrices and right < 0.9 / method.n_classes:
+        result.append(
+            f"the mean worker is right in {right:.0%} of the labels, less than chance (1 / {method.n_classes}): the "
+            "classes are probably exchanged; compare with an aggregator (`crowdwise aggregate`)"
+        )
+    return tuple(result)
+
+
+def _doubts_about_prior(prior: Tensor, crowd: Crowd, log_proba: Tensor, posterior: Tensor) -> list[str]:
+    """Compare the prior with the classifier's mean prediction and with the frequencies of the highest likelihood."""
+    log_ratio = log_proba - prior.log() + crowd.evidence(expected_confusion(crowd, posterior.double()).log())
+    suggested = most_probable_prior(log_ratio[crowd.labelled], prior)
+    mean = log_proba[crowd.labelled].exp().mean(0)
+    sampling = (len(prior) / (2 * np.pi * max(1, int(crowd.labelled.sum())))) ** 0.5  # of frequencies in a sample
+    for what, share in (("the classifier predicts", mean), ("labels and features suggest", suggested)):
+        if 0.5 * float((prior - share).abs().sum()) > PRIOR_GAP + sampling:
+            worst = int((prior - share).abs().argmax())
+            return [
+                f"{what} class {worst + 1} of {len(prior)} for {share[worst]:.0%} of the tasks, but the class prior is "
+                f"{prior[worst]:.0%}; set other class frequencies (params prior=) or use another method"
+            ]
+    return []
+
+
+def _shares(crowd: Crowd, posterior: Tensor) -> Tensor:
+    """Share of all labels that is by a worker and on tasks of a class: worker, class."""
+    weight = posterior[crowd.task].double() * crowd.weight[:, None].double()
+    counts = torch.zeros(crowd.n_workers, crowd.n_classes, dtype=torch.float64).index_add_(0, crowd.worker, weight)
+    return counts / counts.sum()
 
 
 def confusions(method: CrowdMethod, crowd: Crowd, posterior: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from .....core.errors import ParameterError
 from .....core.params import AtLeast, Count, NonNegative, Positive, PositiveShare, Share, Whole
 from .....learn.data.batch import CrowdBatch
 from .....learn.data.crowd import Crowd
-from .....learn.em import EMMethod
+from .....learn.em import EMMethod, WarmUp
 from .....learn.method import CrowdMethod, Defaults, Output
 from .....learn.simplex import clip_simplex, diagonal_matrix, log_mean, rows_to_one
 from .....learn.training.processes import gather, sum_over_processes
@@ -29,6 +29,9 @@ from .....learn.training.sweep import Part, Sweep
 from ...maths.messages import Nodes, VoteEdges, propagate
 from ...methods.bayes import BeliefPropagation, Damping, Prior, PriorCount
 from ..tables import annotations_of, expected_log_likelihood
+
+# Steps of a warm-up: with Adam at 1e-3 a net has learnt most of what clear targets teach within 50 of them.
+WARM_UP = 50
 
 
 class AggNet(EMMethod):
@@ -64,7 +67,7 @@ class AggNet(EMMethod):
         return rows_to_one(crowd.counts(self.target) + self.pseudo)
 
 
-class BayesDGC(CrowdMethod):
+class BayesDGC(WarmUp, CrowdMethod):
     """BayesDGC: beliefs over class prior and confusion matrices, updated by natural-gradient steps.
 
         log q_i(k) = E log d_k + log softmax_k(gamma(x_i)) + sum_w E log confusion[w, k, y_iw]     (eq. 14; + constant)
@@ -84,6 +87,9 @@ class BayesDGC(CrowdMethod):
 
     `tau` >= 0 and `kappa` in [0, 1] set the step size rho; `use_pi=True` adds the paper's class prior; without it,
     eq. 17 has no effect on the posterior.
+
+    `warm_up` is the number of steps in which the labels alone decide; over as many further steps the classifier gains
+    its weight. The paper has none (0), and then an untrained classifier may exchange classes.
     """
 
     name = "bayes_dgc"
@@ -93,7 +99,6 @@ class BayesDGC(CrowdMethod):
     prior: Tensor
     labels_of: Tensor
     n_labelled: Tensor
-    steps: Tensor
 
     def __init__(
         self,
@@ -105,6 +110,7 @@ class BayesDGC(CrowdMethod):
         use_pi: bool = False,
         tau: NonNegative = 1.0,
         kappa: Share = 0.7,
+        warm_up: Whole = WARM_UP,
     ) -> None:
         super().__init__(crowd)
         self.prior_class, self.use_pi, self.tau, self.kappa = prior_class, use_pi, tau, kappa
@@ -116,18 +122,23 @@ class BayesDGC(CrowdMethod):
         self.register_buffer("class_belief", prior_class + votes[crowd.labelled].sum(0))
         self.register_buffer("labels_of", labels_of)
         self.register_buffer("n_labelled", crowd.labelled.sum().float())
-        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.start_warm_up(warm_up)
 
     def score(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """Right-hand side of eq. 14: B, K."""
-        score = out.log_proba + batch.sum_by_task(expected_log_likelihood(self.belief, batch))
+        """Right-hand side of eq. 14, with the trust in the classifier: B, K."""
+        score = self.trust * out.log_proba + batch.sum_by_task(expected_log_likelihood(self.belief, batch))
         return score + log_mean(self.class_belief) if self.use_pi else score
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Negative J, the bound at the optimal q."""
         score = self.score(out, batch)
         self._score = score.detach()
-        return {"bound": -batch.mean_over_tasks(torch.logsumexp(score, dim=1))}
+        bound, trust = torch.logsumexp(score, dim=1), self.trust
+        if trust == 0:  # q does not depend on f
+            bound = (torch.softmax(score, dim=1) * out.log_proba).sum(1)
+        elif trust < 1:  # its gradient in gamma is again q - softmax(gamma)
+            bound = (bound - torch.logsumexp(score.detach() - trust * out.log_proba.detach(), dim=1)) / trust
+        return {"bound": -batch.mean_over_tasks(bound)}
 
     def end_step(self, batch: CrowdBatch) -> None:
         """Natural-gradient step of both beliefs (eq. 17 and 18), for the workers in the batch."""
@@ -159,7 +170,7 @@ class BayesDGC(CrowdMethod):
         return self.belief / self.belief.sum(2, keepdim=True)
 
 
-class DeepMF(EMMethod):
+class DeepMF(WarmUp, EMMethod):
     """deepMF: deep EM with beliefs over confusion matrices and a classifier with bounded confidence.
 
         h = clip(f(x), c)                                                                       (section 3.3)
@@ -174,7 +185,9 @@ class DeepMF(EMMethod):
 
     `prior_diagonal` and `prior_off` are pseudo-counts of right and of each wrong label, at least 0.05.
 
-    `clip` bounds the classifier's probabilities in the E-step: 1 trusts it fully, 1 / classes ignores it.
+    `clip` bounds the classifier's probabilities in the E-step: 1 trusts it fully, 1 / classes ignores it. `warm_up` is
+    the number of steps in which the labels alone decide; over as many further steps h gains its weight. The paper has
+    none (0), and then an untrained classifier may exchange classes.
     """
 
     name = "deep_mf"
@@ -183,9 +196,16 @@ class DeepMF(EMMethod):
     prior: Tensor
 
     def __init__(
-        self, crowd: Crowd, *, prior_diagonal: PriorCount = 2.0, prior_off: PriorCount = 1.0, clip: Share = 0.9
+        self,
+        crowd: Crowd,
+        *,
+        prior_diagonal: PriorCount = 2.0,
+        prior_off: PriorCount = 1.0,
+        clip: Share = 0.9,
+        warm_up: Whole = WARM_UP,
     ) -> None:
         super().__init__(crowd)
+        self.start_warm_up(warm_up)
         self.clip = check_clip(clip, crowd.n_classes)
         self.register_buffer("prior", diagonal_matrix(crowd.n_classes, prior_diagonal, prior_off), persistent=False)
         self.register_buffer("belief", self.prior + crowd.counts(crowd.soft_majority))
@@ -205,8 +225,12 @@ class DeepMF(EMMethod):
             self._log_h(out.log_proba) + batch.sum_by_task(expected_log_likelihood(self.belief, batch)), dim=1
         )
 
+    def end_step(self, batch: CrowdBatch) -> None:  # noqa: ARG002
+        """Count the steps of the warm-up."""
+        self.steps += 1
+
     def _log_h(self, log_proba: Tensor) -> Tensor:
-        return clip_simplex(log_proba.exp(), self.clip).clamp_min(1e-12).log()
+        return self.trust * clip_simplex(log_proba.exp(), self.clip).clamp_min(1e-12).log()
 
     def confusion(self) -> Tensor:
         """The mean of the beliefs."""
@@ -224,7 +248,7 @@ def check_clip(clip: float, n_classes: int) -> float:
     return clip if n_classes > 1 else 1.0
 
 
-class DeepBP(EMMethod):
+class DeepBP(WarmUp, EMMethod):
     """deepBP: belief propagation between tasks and workers, with the classifier as the prior of every task.
 
         h = clip(f(x), c),   q = BP(h, labels, prior)                      (algorithm 2; eq. 20 and 21)
@@ -242,6 +266,9 @@ class DeepBP(EMMethod):
     output, as the authors' code does. If the classifier is more confident than `clip`, two classes then have no
     gradient at all; of more classes the others still have one, among themselves. The forecaster uses the workers' mean
     confusion matrices under their beliefs; the posterior of the training tasks by propagation is `target`.
+
+    `warm_up` is the number of steps in which the labels alone decide, as in `belief_propagation`; over as many further
+    steps h gains its weight. The paper has none (0), and then an untrained classifier may exchange classes.
     """
 
     name = "deep_bp"
@@ -263,9 +290,11 @@ class DeepBP(EMMethod):
         damping: Damping = 0.0,
         clip: Share = 0.9,
         loss_on_clipped: bool = False,
+        warm_up: Whole = WARM_UP,
         seed: Whole = 0,
     ) -> None:
         super().__init__(crowd)
+        self.start_warm_up(warm_up)
         self.inference = BeliefPropagation(
             prior=prior, prior_right=prior_right, prior_wrong=prior_wrong, hammer_accuracy=hammer_accuracy,
             n_nodes=n_nodes, n_samples=n_samples, max_iter=max_iter, tol=tol, damping=damping, seed=seed,
@@ -280,7 +309,7 @@ class DeepBP(EMMethod):
             annotations = annotations_of(sweep.crowd.to("cpu"))
             self._graph = VoteEdges.of(annotations), self.inference.nodes(annotations)
         edges, nodes = self._graph
-        unary = clip_simplex(sweep.log_proba.double().exp(), self.clip).clamp_min(1e-12).log().cpu().numpy()
+        unary = self.trust * self._log_h(sweep.log_proba.double()).cpu().numpy()
         how = self.inference
         beliefs = propagate(edges, nodes, unary, max_iter=how.max_iter, tol=how.tol, damping=how.damping)
         self.target.copy_(torch.from_numpy(beliefs.posterior))
@@ -289,19 +318,27 @@ class DeepBP(EMMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy to the posterior by propagation; the target carries no gradient."""
-        return {"cross_entropy": self.cross_entropy(self._log_h(out) if self.loss_on_clipped else out.log_proba, batch)}
+        return {
+            "cross_entropy": self.cross_entropy(
+                self._log_h(out.log_proba) if self.loss_on_clipped else out.log_proba, batch
+            )
+        }
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
         """Clipped classifier × mean confusion matrices under the workers' beliefs, normalised."""
         log_confusion = self.matrices.index_select(0, batch.present[0]).log()
-        return torch.softmax(self._log_h(out) + batch.evidence(log_confusion), dim=1)
+        return torch.softmax(self.trust * self._log_h(out.log_proba) + batch.evidence(log_confusion), dim=1)
+
+    def end_step(self, batch: CrowdBatch) -> None:  # noqa: ARG002
+        """Count the steps of the warm-up."""
+        self.steps += 1
 
     def confusion(self) -> Tensor:
         """Mean confusion matrices under the workers' beliefs."""
         return self.matrices
 
-    def _log_h(self, out: Output) -> Tensor:
-        return clip_simplex(out.log_proba.exp(), self.clip).clamp_min(1e-12).log()
+    def _log_h(self, log_proba: Tensor) -> Tensor:
+        return clip_simplex(log_proba.exp(), self.clip).clamp_min(1e-12).log()
 
 
 class MBEM(EMMethod):

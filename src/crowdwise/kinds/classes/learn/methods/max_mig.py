@@ -3,16 +3,24 @@
     h_i = f(x_i),   g_i ∝ prior · exp(sum_w W[w, :, y_iw]),   K_ij = sum_c h_ic g_jc / prior_c
     maximise  mean_i ∂f(K_ii) - mean_{i≠j} f*(∂f(K_ij)),   at the truth the f-mutual information of x and labels
 
-Robust to copying and uninformative workers. Fails where the prior is far from the class frequencies: set them if they
-are known. A batch of one has no pair i ≠ j, so its second term is zero.
-Cao et al. 2019, arXiv:1905.13436 (seed of W: eq. 2).
+Robust to copying and uninformative workers. Fails where the prior is far from the class frequencies: at the optimum the
+classifier's mean prediction is the prior, whatever the labels say. By default it is estimated jointly with the
+classifier, as the frequencies under which labels and features are most probable: with the workers' confusions under the
+posterior h g / prior,
+
+    maximise over p   sum_i log sum_c p_c h_ic / prior_c prod_w confusion[w, c, y_iw]
+
+by a few steps of EM before the second to the sixth epoch, when h changes most, and before every fifth epoch from then
+on. Errors of the estimate feed back into h, so that it is made only for classes that are clearly unequal: if the votes'
+frequencies are within .12 of even ones (total variation), the prior stays even. A batch of one has no pair i ≠ j, so
+that its second term is zero. Cao et al. 2019, arXiv:1905.13436 (seed of W: eq. 2; prior: section 3.1).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +32,13 @@ from .....learn.data.crowd import Crowd
 from .....learn.method import CrowdMethod, Defaults, Output
 from .....learn.tables import WorkerTable
 from .....learn.training.processes import gather
-from ..tables import dawid_skene
+from .....learn.training.sweep import Sweep
+from ..tables import dawid_skene, expected_confusion
 
 Divergence = Literal["kl", "chi2", "js"]
-Prior = Literal["uniform", "votes", "dawid_skene", "learnt"]
+Prior = Literal["joint", "uniform", "votes", "dawid_skene", "learnt"]
+EARLY, ROUNDS = 5, 5  # epochs between estimates of the prior, and steps of EM in one
+EVEN = 0.12  # total variation of the votes' frequencies from even ones up to which the prior stays even
 FLOOR = 1e-3  # lower bound of a class prior (or a tenth of the uniform share), because K is bounded by 1 / prior
 
 
@@ -36,28 +47,58 @@ class MaxMIG(CrowdMethod):
 
     `divergence` is kl, chi2 (Pearson) or js.
 
-    `prior` is fixed ("uniform"; class frequencies of the "votes" or of "dawid_skene", which are usually more accurate;
-    or a probability for each class in class order) or "learnt", starting at the votes.
+    `prior` is "joint" (estimated with the classifier if the votes are uneven, or else uniform), "learnt" (by gradient
+    steps from the votes' frequencies), or fixed: "uniform", class frequencies of the "votes" or of "dawid_skene",
+    or a probability for each class in class order.
     """
 
     name = "max_mig"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3, worker_lr=1e-4)
+    frequency: Tensor  # estimate of the class frequencies
 
     def __init__(
         self,
         crowd: Crowd,
         *,
         divergence: Divergence = "kl",
-        prior: Prior | Annotated[Sequence[float], Proportions(within=1e-4)] = "uniform",
+        prior: Prior | Annotated[Sequence[float], Proportions(within=1e-4)] = "joint",
         smoothing: Positive = 1e-4,
     ) -> None:
         super().__init__(crowd)
         self.divergence = divergence
         self.floor = min(FLOOR, 0.1 / crowd.n_classes)
         self.table = WorkerTable(_vote_weights(crowd, smoothing))  # worker, class, label
-        share = _class_prior(crowd, prior).clamp_min(2 * self.floor)
-        share = (share / share.sum() - self.floor) / (1 - crowd.n_classes * self.floor)
-        self.rho = nn.Parameter(share.log(), requires_grad=isinstance(prior, str) and prior == "learnt")
+        learnt = isinstance(prior, str) and prior == "learnt"
+        share = _class_prior(crowd, prior)
+        self.joint = isinstance(prior, str) and prior == "joint"
+        if self.joint and nearly_even(share):
+            self.joint, share = False, torch.full_like(share, 1 / crowd.n_classes)
+        self.rho = nn.Parameter(self._logits_of(share), requires_grad=learnt)
+        self.register_buffer("frequency", share.clone())
+
+    def _logits_of(self, share: Tensor) -> Tensor:
+        """The logits whose prior, with its lower bound, is `share`."""
+        share = share.clamp_min(2 * self.floor)
+        return ((share / share.sum() - self.floor) / (1 - self.n_classes * self.floor)).log()
+
+    def begin_epoch(self, sweep: Sweep) -> None:
+        """With `prior="joint"`, estimate the class prior."""
+        if not self.joint or sweep.epoch == 0 or (sweep.epoch > EARLY and sweep.epoch % EARLY):
+            return
+        crowd, log_h, log_prior = sweep.crowd, sweep.log_proba, self.log_prior()
+        posterior = torch.softmax(log_h + crowd.evidence(self.table.all()), dim=1)
+        log_ratio = log_h - log_prior + crowd.evidence(expected_confusion(crowd, posterior).log())
+        self.frequency = most_probable_prior(log_ratio[crowd.labelled], self.frequency)
+        self.rho.copy_(self._logits_of(self.frequency))
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *more: Any) -> None:
+        # Models that were saved when the prior was always fixed have no estimate of the frequencies.
+        state_dict.setdefault(f"{prefix}frequency", self.frequency)
+        super()._load_from_state_dict(state_dict, prefix, *more)
+
+    def class_prior(self) -> Tensor | None:
+        """The class prior, unless it follows the classifier."""
+        return None if self.joint else self.log_prior().exp()
 
     def log_prior(self) -> Tensor:
         """Log of the class prior with its lower bound."""
@@ -97,6 +138,18 @@ def mutual_information_gain(
     pairs = (log_h - log_prior).exp() @ log_g.exp().T  # K_ij
     pair_weight = torch.outer(w, w).fill_diagonal_(0.0)
     return gain - (pair_weight * pair_term(pairs, divergence)).sum() / pair_weight.sum()
+
+
+def most_probable_prior(log_ratio: Tensor, share: Tensor) -> Tensor:
+    """Class frequencies p with a higher sum_i log sum_c p_c exp(log_ratio[i, c]), by steps of EM from `share`."""
+    for _ in range(ROUNDS):
+        share = torch.softmax(log_ratio + share.clamp_min(1e-12).log(), dim=1).mean(0)
+    return share
+
+
+def nearly_even(share: Tensor) -> bool:
+    """Whether class frequencies are close to even ones."""
+    return 0.5 * float((share - 1 / len(share)).abs().sum()) <= EVEN
 
 
 def own_term(log_own: Tensor, divergence: Divergence) -> Tensor:
