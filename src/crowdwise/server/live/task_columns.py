@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +71,7 @@ class TaskColumns:
     def queue(self) -> npt.NDArray[np.int64]:
         """The tasks that go to review, those first whose label a decision is most likely to change."""
         codes = np.flatnonzero(self.review)
-        doubt = np.nan_to_num(1 - self.confidence[codes], nan=0.0) + 1e-3 * np.nan_to_num(self.disagreement[codes])
-        return np.asarray(codes[np.argsort(-doubt, kind="stable")])
+        return codes[review_order(self.confidence[codes], self.disagreement[codes])]
 
     def n_queued(self, live: Live) -> int:
         """Number of tasks that wait for a review."""
@@ -94,6 +93,12 @@ class TaskColumns:
         for task in self.queue.tolist():
             if task not in passed:
                 yield task
+
+
+def review_order(confidence: npt.NDArray[Any], disagreement: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The order of review: the probability that a decision changes the label, then the disagreement of the answers."""
+    doubt = np.nan_to_num(1 - confidence, nan=0.0) + 1e-3 * np.nan_to_num(disagreement)
+    return np.asarray(np.argsort(-doubt, kind="stable"))
 
 
 def columns_of(live: Live) -> TaskColumns:
