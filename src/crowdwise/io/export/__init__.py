@@ -66,6 +66,7 @@ VOTES_BY_KIND: dict[str, dict[str, str]] = {
 }
 SHAPE_RESULTS = {
     "coco": "shapes:write_coco_result",
+    "cvat": "shapes:write_cvat_result",
     "label_studio": "shapes:write_label_studio_result",
 }
 RESULTS_BY_KIND: dict[str, dict[str, str]] = {
@@ -90,7 +91,7 @@ RESULT_FORMATS_OF_KIND = {
     "comparisons": ("preferences",),
 }
 # Formats that also take the table about the tasks.
-WITH_ABOUT = ("preferences",)
+WITH_ABOUT = ("preferences", "coco", "cvat")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip
 
