@@ -66,8 +66,8 @@ def fit_latent_classes(
     M-step adds the expected number of objects of its class that all readers of the image missed.
     """
     pairs = _Pairs(
-        drawn.vote_worker[sighted.vote], sighted.object, sighted.is_drawn, drawn.vote_weight[sighted.vote], drawn.n_workers,
-        len(objects), objects.is_gold,
+        drawn.vote_worker[sighted.vote], sighted.object, sighted.is_drawn, drawn.vote_weight[sighted.vote],
+        drawn.n_workers, len(objects), objects.is_gold,
     )  # fmt: skip
     posterior = _first_guess(objects)
     unseen = np.ones_like(posterior)
