@@ -11,6 +11,7 @@ from crowdwise.kinds.boxes.simulate import PlantedBoxes, box_crowd
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section
+from .readers import coverage_section, readers_section
 
 PAGE = DOCS / "boxes.md"
 HEAD = (
@@ -23,6 +24,7 @@ METHODS = {
     "box_hungarian": cw.boxes.BoxHungarian(),
     "box_mean": cw.boxes.BoxMean(),
     "box_mean, plain": cw.boxes.BoxMean(plain=True),
+    "box_latent_class": cw.boxes.BoxLatentClass(),
 }
 SHOWN = ("f1", "precision", "recall", "f1_75", "mean_iou", "count_error")
 
@@ -65,6 +67,8 @@ def speed_section() -> str:
 
 SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
+    "readers": ("Readers without and with gold", readers_section),
+    "coverage": ("Coverage of the readers' intervals", coverage_section),
     "planted": ("Planted crowds", planted_section),
     "speed": ("Speed", speed_section),
 }

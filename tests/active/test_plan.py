@@ -162,8 +162,10 @@ def test_degenerate_votes():
         with pytest.raises(cw.CrowdwiseError):
             plan(split, **wrong)
     numbers = cw.numbers.number_votes([1, 1], ["a", "b"], [1.0, 2.0])
-    with pytest.raises(cw.CrowdwiseError, match="plan is not available for numbers"):
-        plan(numbers)
+    assert plan(numbers).n_votes == 0  # both have answered the only task
+    for wrong in ({"budget": -1}, {"workers": []}, {"load": 0}, {"cost": 0.0}):
+        with pytest.raises(cw.CrowdwiseError):
+            plan(numbers, **wrong)
 
 
 @pytest.mark.slow

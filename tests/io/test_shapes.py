@@ -51,7 +51,9 @@ def test_coco_with_a_file_per_worker_knows_who_saw_nothing(tmp_path):
     path = saved(
         tmp_path, packed({"ann.json": json.dumps(COCO).encode(), "bob.json": json.dumps(mine).encode()}), "e.zip"
     )
-    votes = cw.read(path, format="coco")
+    reading = cw.read_all(path)
+    votes = reading.annotations
+    assert reading.format == "coco"
     assert [row for row in rows(votes) if row[1] == "bob"] == [("a.jpg", "bob", "[]"), ("b.jpg", "bob", "[]")]
 
 
@@ -129,3 +131,29 @@ def test_results_go_out(tmp_path):
     assert json.loads((tmp_path / "l.json").read_text())[0]["predictions"][0]["result"][0]["type"] == "rectanglelabels"
     with pytest.raises(cw.ParameterError, match="cannot hold boxes"):
         write_result(result, tmp_path / "x.npz")
+
+
+def test_merged_coco_keeps_the_size_and_carries_a_score(tmp_path):
+    votes = cw.read(saved(tmp_path, COCO, "e.json"))
+    result = cw.boxes.BoxClusters().fit(votes)
+    write_result(result, tmp_path / "merged.json", "coco", about=votes.about_tasks)
+    merged = json.loads((tmp_path / "merged.json").read_text())
+    assert {key: merged["images"][0][key] for key in ("file_name", "width", "height")} == {
+        "file_name": "a.jpg", "width": 100, "height": 50,
+    }  # fmt: skip
+    assert [(each["bbox"], each["area"], each["score"]) for each in merged["annotations"]] == [
+        ([1, 2, 3, 4], 12, 1.0),
+        ([5, 5, 5, 5], 25, 1.0),
+        ([0, 0, 9, 9], 81, 1.0),
+    ]
+
+
+@pytest.mark.parametrize("ending", [".xml", ".zip"])
+def test_a_result_goes_to_cvat_and_is_read_again(tmp_path, ending):
+    votes = cw.read(saved(tmp_path, COCO, "e.json"))
+    result = cw.boxes.BoxClusters().fit(votes)
+    notes = write_result(result, tmp_path / f"out{ending}", "cvat", about=votes.about_tasks)
+    assert any("sizes of some images are not known" in note for note in notes)
+    back = cw.read_all(tmp_path / f"out{ending}")
+    assert back.format == "cvat"
+    assert back.annotations.to_frame().sort("task")["boxes"].to_list() == result.to_table()["boxes"].to_list()

@@ -39,6 +39,7 @@ from ..kinds.classes.scoring.recommendations import (
 )
 from ..kinds.classes.scoring.tasks import contested
 from .allocate import steps
+from .by_loss import LossPlan
 from .records import AvailableWorkers, available_workers, coded, table_of
 
 EVERYBODY = "all available workers have answered it"
@@ -134,7 +135,9 @@ class Plan:
         return {name: getattr(self, name) for name in names} | level | {"tasks": self.tasks.to_dicts()}
 
 
-def plan(votes: Votes[Any], *, budget: float | None = None, result: Result | None = None, **options: Any) -> Plan:
+def plan(
+    votes: Votes[Any], *, budget: float | None = None, result: Result | None = None, **options: Any
+) -> Plan | LossPlan:
     """Plan which tasks should get more votes, for any kind of answers that supports it (see `plan_classes`).
 
     Args:
@@ -144,15 +147,14 @@ def plan(votes: Votes[Any], *, budget: float | None = None, result: Result | Non
         **options: Options of the kind.
 
     Returns:
-        The plan.
+        The plan; for kinds that are no classes a `LossPlan` by the expected loss under the kind's own distance.
 
     >>> import crowdwise as cw
     >>> votes = cw.simulate.scenario("one_coin", tasks=50, labels=2).annotations
     >>> cw.active.plan(votes, budget=10).n_votes
     10
     """
-    plan_: Plan = votes.kind.hooks.plan(votes, budget=budget, result=result, **options)
-    return plan_
+    return votes.kind.hooks.plan(votes, budget=budget, result=result, **options)
 
 
 def plan_classes(

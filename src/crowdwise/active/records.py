@@ -14,6 +14,7 @@ from ..core.errors import DataError, ParameterError
 from ..core.intake.frames import to_polars
 from ..core.params import AtLeast, Count, Positive, Share, Whole, check
 from ..core.result import Result
+from ..core.votes import Votes
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.scoring.recommendations import confusions
 from ..stats.information import expected_gain
@@ -35,8 +36,17 @@ class AvailableWorkers:
     it.
     """
 
-    def __init__(self, votes: Annotations, names: pl.Series, vote_code: I8, theta: F8 | None, cost: F8, q: F8) -> None:
-        self.names, self.theta, self.cost, self.q = names.to_list(), theta, cost, q
+    def __init__(
+        self,
+        votes: Votes[Any],
+        names: pl.Series,
+        vote_code: I8,
+        cost: F8,
+        theta: F8 | None = None,
+        q: F8 | None = None,
+    ) -> None:
+        self.names, self.theta, self.cost = names.to_list(), theta, cost
+        self.q: F8 = np.empty((votes.n_tasks, 0)) if q is None else q
         place = np.full(votes.n_workers, -1)
         place[vote_code[vote_code >= 0]] = np.flatnonzero(vote_code >= 0)
         self._who, self._offsets = place[votes.worker], votes.task_offsets
@@ -126,24 +136,40 @@ def available_workers(
     load: int | None,
 ) -> AvailableWorkers:
     """Return the workers who may be chosen; names without answers count as average workers."""
-    if load is not None and load < 1:
-        raise ParameterError(f"load must be at least 1 task a worker, got {load}")
-    names = votes.workers if workers is None else _names(votes, workers)
-    code_of = {name: i for i, name in enumerate(votes.workers.to_list())}
-    vote_code = np.array([code_of.get(name, -1) for name in names.to_list()], dtype=np.int64)
-    prices = np.array([_price(cost, name) for name in names.to_list()], dtype=np.float64)
+    names, vote_code, prices = _crew(votes, workers, cost, load)
     theta, k = None, votes.n_classes
     if k > 1 and max(votes.n_workers, len(names)) * k * k <= _CELLS and len(votes):
         worker_confusions = confusions(votes, result)
         weight = votes.labels_per_worker / max(len(votes), 1)
         average = np.einsum("w,wkl->kl", weight, worker_confusions)
         theta = np.concatenate([worker_confusions, average[None]])[vote_code]
-    pool = AvailableWorkers(votes, names, vote_code, theta, prices, result.posterior)
+    pool = AvailableWorkers(votes, names, vote_code, prices, theta, result.posterior)
     pool.limit(load)
     return pool
 
 
-def _names(votes: Annotations, workers: Sequence[Any]) -> pl.Series:
+def equal_workers(
+    votes: Votes[Any], workers: Sequence[Any] | None, cost: float | Mapping[Any, float], load: int | None
+) -> AvailableWorkers:
+    """Return the workers who may be chosen, all of whom count as equal."""
+    pool = AvailableWorkers(votes, *_crew(votes, workers, cost, load))
+    pool.limit(load)
+    return pool
+
+
+def _crew(
+    votes: Votes[Any], workers: Sequence[Any] | None, cost: float | Mapping[Any, float], load: int | None
+) -> tuple[pl.Series, I8, F8]:
+    """Return the names of the workers, their codes in the votes (-1: new), and the cost of their votes."""
+    if load is not None and load < 1:
+        raise ParameterError(f"load must be at least 1 task a worker, got {load}")
+    names = votes.workers if workers is None else _names(votes, workers)
+    code_of = {name: i for i, name in enumerate(votes.workers.to_list())}
+    vote_code = np.array([code_of.get(name, -1) for name in names.to_list()], dtype=np.int64)
+    return names, vote_code, np.array([_price(cost, name) for name in names.to_list()], dtype=np.float64)
+
+
+def _names(votes: Votes[Any], workers: Sequence[Any]) -> pl.Series:
     """Return the names in the type of the votes' workers."""
     names = list(dict.fromkeys(str(name) for name in workers))
     if not names:
@@ -187,7 +213,7 @@ def table_of(pairs: Any) -> pl.DataFrame:
     return pairs_
 
 
-def coded(table: pl.DataFrame, votes: Annotations, workers: list[Any]) -> tuple[I8, I8]:
+def coded(table: pl.DataFrame, votes: Votes[Any], workers: list[Any]) -> tuple[I8, I8]:
     """Return (task, index in `workers`) of each pair; pairs of other workers are left out."""
     tasks = pl.DataFrame({"task": votes.tasks.cast(pl.String), "t": np.arange(votes.n_tasks)})
     names = pl.Series("worker", [str(name) for name in workers], dtype=pl.String)

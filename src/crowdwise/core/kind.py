@@ -25,6 +25,7 @@ from .registry import get, names, register, resolve
 from .votes import Votes
 
 if TYPE_CHECKING:
+    from ..active.by_loss import LossPlan
     from ..active.plan import Plan
     from ..evaluation.calibration import DecisionHooks
     from ..evaluation.guarantee.verdicts import Verdicts
@@ -53,6 +54,10 @@ class KindHooks:
     """
 
     display_name: ClassVar[str] = "these answers"
+    # What `task_scores` returns, for messages.
+    score_name: ClassVar[str] = "score"
+    # What `expected_loss` returns, for messages.
+    loss_name: ClassVar[str] = "distance of the estimate from the truth"
     # The kind that these hooks belong to.
     kind: Kind
 
@@ -203,9 +208,13 @@ class KindHooks:
         """Return the kind's part of the report."""
         raise self._missing("page")
 
-    def plan(self, votes: Votes[Any], **options: Any) -> Plan:  # noqa: ARG002
+    def plan(self, votes: Votes[Any], **options: Any) -> Plan | LossPlan:  # noqa: ARG002
         """Return which tasks need further votes, and which workers should give them."""
         raise self._missing("plan")
+
+    def expected_loss(self, votes: Votes[Any], result: Result) -> F8:  # noqa: ARG002
+        """Return the expected loss of each task's estimate, for plans of further votes."""
+        raise self._missing("expected_loss")
 
     def default_method(self, votes: Votes[Any], gold: Any) -> str:  # noqa: ARG002
         """Return the default method for these votes."""
@@ -242,6 +251,14 @@ class KindHooks:
     def distance(self, answers: Any, i: Any, j: Any) -> F8:  # noqa: ARG002
         """Return the distances between answers i and j, 0 to 1."""
         raise self._missing("distance")
+
+    def task_scores(self, votes: Votes[Any], result: Result, gold: Any) -> tuple[Any, F8]:  # noqa: ARG002
+        """Return the codes of the gold tasks, and the score of their estimates: 1 for equal answers."""
+        raise self._missing("task_scores")
+
+    def score_of_distance(self, distance: F8) -> F8:
+        """Return the score of answers at a distance from the truth."""
+        return 1.0 - distance
 
     def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:  # noqa: ARG002
         """Return the estimates of a result as one answer per task."""

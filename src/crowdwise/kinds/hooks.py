@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from ..active.by_loss import LossPlan
+    from ..active.plan import Plan
     from ..core.model import Model
     from ..core.result import Result
     from ..core.votes import Votes
@@ -43,6 +45,12 @@ class CommonHooks(KindHooks):
         from ..evaluation.distance_based import compare_distance_based
 
         return self.call(compare_distance_based, votes, methods, **options)
+
+    def plan(self, votes: Votes[Any], **options: Any) -> Plan | LossPlan:
+        from ..active.by_loss import plan_by_loss
+
+        self.require(KindHooks.expected_loss)
+        return self.call(plan_by_loss, votes, **options)
 
 
 class PackageHooks(CommonHooks):
@@ -123,6 +131,22 @@ class DistanceHooks(PackageHooks):
 
     def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
         return self._module("fitting").estimated_answers(votes, result)
+
+    def expected_loss(self, votes: Votes[Any], result: Result) -> F8:  # noqa: ARG002
+        from ..active.by_loss import loss_of_disagreement
+
+        return loss_of_disagreement(votes)
+
+    def task_scores(self, votes: Votes[Any], result: Result, gold: Any) -> tuple[Any, F8]:
+        import numpy as np
+
+        if not self.supports(KindHooks.gold_answers):
+            raise self._missing("a score against gold")
+        tasks, answers = self.gold_answers(votes, gold)
+        estimates = self.estimated_answers(votes, result)
+        n, rows = len(estimates), np.arange(len(tasks), dtype=np.int64)
+        distance = self.distance(estimates.join(answers), np.asarray(tasks, dtype=np.int64), n + rows)
+        return np.asarray(tasks, dtype=np.int64), self.score_of_distance(distance)
 
 
 class DecidedHooks(DistanceHooks):

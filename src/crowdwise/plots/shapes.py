@@ -13,7 +13,7 @@ import numpy as np
 from ..core.errors import DataError, ParameterError
 from ..core.result import Result
 from ..stats.ragged import starts
-from . import WorkerPlots, axes, name_of
+from . import WORKERS, WorkerPlots, axes, name_of
 
 # Maximum number of points with names.
 NAMED = 60
@@ -95,7 +95,7 @@ class SpanPlots(WorkerPlots):
 
 
 class BoxPlots(WorkerPlots):
-    """`.picture(task)`, `.workers()` (recall).
+    """`.picture(task)`, `.workers()` (recall against gold, else against the majority).
 
     >>> import crowdwise as cw
     >>> votes = cw.boxes.box_votes(["t", "t"], ["a", "b"], [[[0, 0, 4, 4]], [[0, 0, 4, 5]]])
@@ -103,7 +103,12 @@ class BoxPlots(WorkerPlots):
     'x'
     """
 
-    measure: ClassVar[str] = "recall"
+    measure: ClassVar[str] = "majority_recall"
+
+    def workers(self, limit: int = WORKERS, ax: Any = None) -> Any:
+        """Plot the recall of workers against gold if the fit was given gold, else that against the majority."""
+        has_gold = getattr(self.result.worker_summary, "recall", None) is not None
+        return _BoxGoldPlots(self.result).workers(limit, ax) if has_gold else super().workers(limit, ax)
 
     def picture(self, task: Any, image: Any = None, ax: Any = None) -> Any:
         """Plot the fused boxes of a task with class and share of workers behind them, over `image` (an array)
@@ -121,6 +126,10 @@ class BoxPlots(WorkerPlots):
             ax.annotate(text, (x1, y1), xytext=(2, 2), textcoords="offset points", parse_math=False)
         ax.set_title(f"{int(estimate.n_boxes[at]):,} boxes")
         return ax
+
+
+class _BoxGoldPlots(WorkerPlots):
+    measure: ClassVar[str] = "recall"
 
 
 class OutlinePlots(WorkerPlots):

@@ -216,7 +216,7 @@ class RankedStudy(Studied):
     def worker_tables(self, ends: int) -> list[Table]:
         """Return a table of all workers, or of the `ends` best and worst of many."""
         best, worst = best_and_worst(self.quality, ends, self.RANKED_BY)
-        all_workers, *title_of_ends = self.TITLES
+        all_workers, *title_of_ends = self.titles()
         tables = {all_workers: best}
         if len(worst):
             n = int((self.quality["n_labels"] > 0).sum())
@@ -229,6 +229,10 @@ class RankedStudy(Studied):
 
     def _row(self, row: dict[str, Any]) -> list[str]:
         return [*self.cells(row), self.flag_names(row["worker"])]
+
+    def titles(self) -> tuple[str, str, str]:
+        """Return the titles of the tables."""
+        return self.TITLES
 
     def header(self) -> list[str]:
         """Return the header of the tables."""

@@ -89,7 +89,7 @@ def test_means_of_ratings_and_of_numbers():
         assert found.low < y.mean() < found.high
     assert as_numbers.method == "regression estimator"
     assert as_numbers.value == pytest.approx(as_classes.value, abs=0.1)
-    with pytest.raises(ParameterError, match="only the mean"):
+    with pytest.raises(ParameterError, match="the mean and the error"):
         cw.estimate(numbers, gold=gold, metric="share:3", sampling="random")
 
 

@@ -12,12 +12,12 @@ from crowdwise.kinds.boxes.maths import (
     average_linkage,
     best_links,
     build_objects,
-    count_per_worker,
+    clustered_rate,
+    count_per_answer,
     drawn_boxes,
     iou,
     match_lists,
     medians,
-    rate,
     soft_f1,
 )
 
@@ -104,18 +104,43 @@ def test_classes_are_kept_apart(find):
 def test_nobody_confirms_their_own_box():
     drawn = votes_of([[[0, 0, 4, 4]], [[0, 0, 4, 4]], [[0, 0, 4, 4], [8, 8, 9, 9]], []])
     objects = build_objects(drawn, average_linkage(drawn, 0.3))
-    counts = count_per_worker(drawn, objects, 0.5)
+    counts, _ = count_per_answer(drawn, objects, 0.5)
     assert counts.n_objects.tolist() == [1, 1, 1, 1]
     assert counts.n_drawn.tolist() == [1, 1, 1, 0]
     assert counts.n_spurious.tolist() == [0, 0, 1, 0]
 
 
+def test_a_box_far_from_the_object_misses_it_and_is_spurious():
+    drawn = votes_of([[[0, 0, 4, 4]], [[0, 0, 4, 4]], [[0, 0, 4, 4]], [[0, 0, 4, 1.7]]])
+    counts, _ = count_per_answer(drawn, build_objects(drawn, average_linkage(drawn, 0.3)), 0.5)
+    assert counts.n_objects.tolist() == [1, 1, 1, 1]
+    assert counts.n_drawn.tolist() == [1, 1, 1, 0]
+    assert counts.n_spurious.tolist() == [0, 0, 0, 1]
+
+
 def test_rates_have_intervals_that_hold_them():
-    value, low, high = rate(np.array([0, 3, 10, 0]), np.array([10, 10, 10, 0]))
+    hits, n = np.array([0, 3, 10, 0]), np.array([10, 10, 10, 0])
+    value, low, high = clustered_rate(hits, n, np.arange(4), 4)
     assert value[:3].tolist() == [0, 0.3, 1]
     assert np.isnan([value[3], low[3], high[3]]).all()
     assert (low[:3] <= value[:3]).all()
     assert (value[:3] <= high[:3]).all()
+
+
+def test_independent_trials_have_the_interval_of_jeffreys():
+    from scipy.stats import beta
+
+    hits = np.array([1, 0] * 200)
+    _, low, high = clustered_rate(hits, np.ones(400), np.zeros(400, dtype=int), 1)
+    assert [low[0], high[0]] == pytest.approx(beta(200.5, 200.5).ppf([0.025, 0.975]), abs=1e-3)
+
+
+def test_objects_that_are_missed_together_widen_the_interval():
+    # Ten objects per image, all seen or all missed: as good as one object per image.
+    whole = clustered_rate(np.array([10, 0] * 20), np.full(40, 10), np.zeros(40, dtype=int), 1)
+    single = clustered_rate(np.array([1, 0] * 20), np.ones(40), np.zeros(40, dtype=int), 1)
+    assert whole[1][0] == pytest.approx(single[1][0], abs=0.02)
+    assert whole[2][0] == pytest.approx(single[2][0], abs=0.02)
 
 
 def test_medians_are_numpys():

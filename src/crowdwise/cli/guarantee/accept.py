@@ -93,6 +93,19 @@ def accept(
             metavar="N",
         ),
     ] = 1,
+    min_score: Annotated[
+        float | None,
+        option(
+            "Guarantee",
+            "--min-score",
+            "For spans, boxes, texts and the like: lowest score against gold that counts as right.",
+            metavar="X",
+        ),
+    ] = None,
+    within: Annotated[
+        float | None,
+        option("Guarantee", "--within", "For numbers: largest absolute error that counts as right.", metavar="X"),
+    ] = None,
     fit_share: FitShare = None,
     draw: Annotated[
         int | None,
@@ -190,7 +203,8 @@ def accept(
         elif sets:
             _sets(inputs, error, per, out)
         else:
-            terms |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks, "surest": surest.value}
+            terms |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks, "surest": surest.value,
+                      "min_score": min_score, "within": within}  # fmt: skip
             _certify(inputs, {**terms, "fit_share": fit_share}, out)
 
 

@@ -55,8 +55,8 @@ def estimate(
         option(
             "Method",
             "--metric",
-            "Quantity to estimate: share:CLASS, accuracy, winrate[:CLASS], mean, or difference:A,B of two classes or "
-            "two workers.",
+            "Quantity to estimate: share:CLASS, accuracy, winrate[:CLASS], mean, difference:A,B of two classes or two "
+            "workers; error of numbers; score of spans, boxes, texts and the like.",
             metavar="WHAT",
         ),
     ],

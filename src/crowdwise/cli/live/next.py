@@ -17,10 +17,14 @@ from .inputs import read_columns, split_names
 if TYPE_CHECKING:
     import polars as pl
 
+    from ...active.by_loss import LossPlan
+
 # Tasks shown on the terminal, and names listed for one task.
 MAX_ROWS, MAX_NAMES = 20, 5
 # Longest content of a task.
 MAX_CONTENT = 60
+# Longest estimate that is shown whole.
+MAX_TEXT = 40
 
 
 @reads_votes
@@ -74,6 +78,7 @@ def next_(
     Votes go to the tasks where one more adds most to the expected number of correct labels. Given a folder, its result
     is used.
     """
+    from ...active.by_loss import LossPlan
     from ...active.plan import plan
     from ...evaluation.statement import error_of
     from ...io.csv.cells import to_csv
@@ -91,6 +96,9 @@ def next_(
         to_csv(budget_plan.to_table(), output)
     if json:
         print_json(budget_plan.to_dict())
+        return
+    if isinstance(budget_plan, LossPlan):
+        _print_by_loss(budget_plan, output)
         return
     for line in (budget_plan.trust.sentence(), *budget_plan.sentences()):
         info(clean(line))
@@ -112,6 +120,25 @@ def _contents(votes: Any, table: pl.DataFrame) -> dict[Any, str]:
     tasks = table["task"].to_list()
     lines = {task: shown(line, MAX_CONTENT) for task, line in zip(tasks, contents(votes, tasks), strict=True)}
     return lines if any(lines.values()) else {}
+
+
+def _print_by_loss(budget_plan: LossPlan, output: Path | None) -> None:
+    for line in (budget_plan.level, *budget_plan.sentences()):
+        info(clean(line))
+    rows = []
+    for row in budget_plan.tasks.head(MAX_ROWS).to_dicts():
+        more = "" if len(row["ask"]) <= MAX_NAMES else f" and {len(row['ask']) - MAX_NAMES} more"
+        estimate = str(row["label"])
+        rows.append([
+            str(row["task"]), estimate if len(estimate) <= MAX_TEXT else f"{estimate[: MAX_TEXT - 1]}…",
+            f"{row['loss']:.3g}", str(row["n_labels"]), str(row["votes"]), f"{row['gain']:.3g}",
+            ", ".join(map(str, row["ask"][:MAX_NAMES])) + more, row["why"],
+        ])  # fmt: skip
+    if rows:
+        header = ["task", "estimate", "expected loss", "labels", "votes", "gain", "ask", "why"]
+        print_table("Ask for votes", header, rows, stderr=False)
+    if output is not None:
+        info(f"written to {output}")
 
 
 def _rows(table: pl.DataFrame, todo: str, content: dict[Any, str]) -> list[list[str]]:

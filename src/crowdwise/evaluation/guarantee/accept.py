@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ...core.arrays import F8, Mask
+from ...core.arrays import F8, I8, Mask
 from ...core.errors import DataError, ParameterError
 from ...core.result import versions
 from ...core.votes import Votes
@@ -18,6 +18,7 @@ from .certificate import Certificate, GroupTest, batch_of, ladder_steps
 from .gold import GoldSample, blind_to, fingerprint, gold_tasks, not_used_to_fit, place
 from .order import Surest, ordered, split_fit
 from .sampling import random_sample
+from .scored import meaning, right_or_wrong
 from .sequential import no_error_seen
 from .verdicts import Verdicts, as_verdicts, fitted
 
@@ -88,6 +89,8 @@ def accept(
     seed: int = 0,
     made: str | None = None,
     surest: Surest = "auto",
+    min_score: float | None = None,
+    within: float | None = None,
 ) -> Acceptance:
     """Find the tasks that need no human review.
 
@@ -111,6 +114,8 @@ def accept(
         made: Date of the certificate; today by default.
         surest: Order in which tasks are accepted: "confidence", "places" (percentiles of two confidences, see order.py)
             or "auto". The guarantee holds for every order.
+        min_score: For answers with a score (spans, boxes, texts, ...): the lowest score that counts as right.
+        within: For numbers: the largest absolute error that counts as right.
 
     Returns:
         The accepted tasks, the tasks for review, and the certificate. If the gold calibrated the result (`cw.fit`), the
@@ -135,8 +140,12 @@ def accept(
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
     sample, labels = place(gold, as_verdicts(given, votes), None if votes is None else votes.about_workers)
+    measure = ""
     if labels.value is not None:
-        raise ParameterError("numbers are not right or wrong; accept works on classes")
+        measure = f" {meaning(labels, min_score, within)}"
+        sample, labels = right_or_wrong(sample, labels, min_score, within)
+    elif min_score is not None or within is not None:
+        raise ParameterError("labels are right or wrong; leave out min_score (--min-score) and within (--within)")
     verdicts = blind_to(sample, given, labels)
     not_used_to_fit(verdicts, sample)
     design, sample, notes, checks = random_sample(sampling, sample, verdicts, "a guarantee")
@@ -150,7 +159,7 @@ def accept(
         is_accepted &= ~verdicts.changed
     title = None if per is None else per if isinstance(per, str) else "group"
     certificate = Certificate(
-        promise=guarantee_sentence(terms, title), error=terms.error, risk=terms.risk, of=terms.of,
+        promise=guarantee_sentence(terms, title) + measure, error=terms.error, risk=terms.risk, of=terms.of,
         guarantee=terms.guarantee, per=title, n_tasks=len(verdicts), n_accepted=int(is_accepted.sum()),
         n_gold=len(used_gold), parts=parts,
         sampling=design,
@@ -236,6 +245,8 @@ def tables(verdicts: Verdicts, is_accepted: Mask, gold: GoldSample | None = None
         by[verdicts.used_to_fit & verdicts.has_verdict] = 3
     if gold is not None:
         label[gold.task], by[gold.task] = gold.label, 2
+    if verdicts.shown is not None:
+        return _shown_tables(verdicts, by, label)
     accepted_tasks = np.flatnonzero(by)
     names = verdicts.classes.cast(pl.String)
     accepted = pl.DataFrame({
@@ -253,6 +264,22 @@ def tables(verdicts: Verdicts, is_accepted: Mask, gold: GoldSample | None = None
         {"task": verdicts.tasks.gather(open_tasks), "verdict": shown, "confidence": verdicts.confidence[open_tasks]}
     )
     return accepted, ask
+
+
+def _shown_tables(verdicts: Verdicts, by: I8, label: I8) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the tables for answers that are no classes: estimates as text. Those that gold shows wrong have none."""
+    assert verdicts.shown is not None
+    done = np.flatnonzero(by)
+    by_gold_wrong = pl.Series((by == 2) & (label == 1)).gather(done)
+    accepted = pl.DataFrame({
+        "task": verdicts.tasks.gather(done), "label": verdicts.shown.gather(done).alias("label"),
+        "confidence": verdicts.confidence[done],
+        "by": pl.Series(["", "verdict", "gold", "fit"]).gather(by[done]), "wrong": by_gold_wrong,
+    }).with_columns(label=pl.when("wrong").then(None).otherwise("label")).drop("wrong")  # fmt: skip
+    ask = np.flatnonzero(by == 0)
+    ask = ask[np.lexsort((ask, verdicts.order[ask], verdicts.has_verdict[ask]))]
+    shown = {"task": verdicts.tasks.gather(ask), "verdict": verdicts.shown.gather(ask).alias("verdict")}
+    return accepted, pl.DataFrame({**shown, "confidence": verdicts.confidence[ask]})
 
 
 def guarantee_sentence(terms: GuaranteeTerms, per: str | None) -> str:
@@ -276,6 +303,8 @@ def apply(certificate: Certificate, given: Any, votes: Votes[Any] | None = None,
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
     verdicts = as_verdicts(given, votes)
+    if verdicts.value is not None:
+        raise ParameterError("certificates of scores and numbers hold for their own batch; certify this one with gold")
     if certificate.surest == "places":
         verdicts, _, _ = ordered(verdicts, given, votes, "places", certificate.scales)
     p = certificate.check_covers(verdicts)

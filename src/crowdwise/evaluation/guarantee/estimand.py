@@ -14,6 +14,8 @@ from ...core.vocabulary import lookup, quote, spelt_like
 from .verdicts import Verdicts
 
 FORMS = "share:CLASS, accuracy, winrate[:CLASS], mean or difference:A,B"
+# The mean absolute error of numbers, and the score of kinds that have one.
+ERROR, SCORE = "error", "score"
 TIES = ("tie", "draw", "equal", "both", "neither", "same")
 
 
@@ -32,11 +34,17 @@ def estimand(text: str, verdicts: Verdicts) -> Estimand:
     form, _, names_text = text.partition(":")
     form, names = form.strip(), [part.strip() for part in names_text.split(",") if part.strip()]
     numbers = verdicts.value is not None
+    if verdicts.score_of is not None:
+        if form == SCORE and not names:
+            return Estimand(SCORE, verdicts.score_name)
+        raise ParameterError(f"of these answers the score ({verdicts.score_name}) can be estimated, not {text!r}")
+    if numbers and form == ERROR and not names:
+        return Estimand(ERROR, "mean absolute error")
     if form == "mean" and not names:
         score = None if numbers else _values(verdicts.classes)
         return Estimand("mean", "mean", score)
     if numbers:
-        raise ParameterError(f"for numbers only the mean can be estimated, not {text!r}")
+        raise ParameterError(f"of numbers the mean and the error (mean absolute error) can be estimated, not {text!r}")
     if form == "accuracy" and not names:
         return Estimand("accuracy", "accuracy", right=True)
     if form == "share" and len(names) == 1:

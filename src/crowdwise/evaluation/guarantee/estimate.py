@@ -14,11 +14,12 @@ from ...core.errors import CrowdwiseError, DataError, ParameterError
 from ...core.votes import Votes
 from . import clusters, estimators
 from .difference import difference, two_workers
-from .estimand import Estimand, Figure, estimand
+from .estimand import ERROR, Estimand, Figure, estimand
 from .estimators import FittedMean, half_width, ppi_plus_plus, regression, weighted
 from .gold import GoldSample, place_blind
 from .order import split_fit
 from .sampling import check_random, resolve_design
+from .scored import absolute_errors
 from .verdicts import Verdicts, in_classes
 
 Method = Literal["auto", "double", "regression", "ppi++"]
@@ -50,8 +51,9 @@ def estimate(
     Args:
         given: Votes (one judge's verdicts; of several workers the default method's labels), or a result.
         gold: Table or mapping task, label.
-        metric: "share:CLASS", "accuracy", "winrate[:CLASS]", "mean" or "difference:A,B" of two classes, or of the
-            accuracies of two workers.
+        metric: "share:CLASS", "accuracy", "winrate[:CLASS]", "mean", "difference:A,B" of two classes, or of the
+            accuracies of two workers; "error" (the mean absolute error of numbers); "score" (against gold, of kinds
+            such as spans, boxes, texts or rankings, see docs/kinds.md).
         sampling: How the gold tasks were drawn: "random", "clusters" (whole ones), "within verdict", "weights" (a
             column probability), "by truth", "unknown", or a `Draw`.
         level: Level of the interval.
@@ -112,6 +114,8 @@ def estimate(
         checks = check_random(sample, verdicts, within=design == "within verdict")
     cluster_checks, more_notes = clusters.check_clusters(design, sample, verdicts, population == "new")
     checks, notes = checks | cluster_checks, [*notes, *cluster_notes, *more_notes]
+    if metric.strip() == ERROR and verdicts.value is not None and verdicts.score_of is None:
+        sample, verdicts = absolute_errors(sample, verdicts)
     target = estimand(metric, verdicts)
     query = _EstimateQuery(level, population == "new", design, method, seed)
     figure = replace(_figure(target, sample, verdicts, query), checks=checks, notes=tuple(notes))

@@ -58,6 +58,11 @@ def place(gold: Any, verdicts: Verdicts, about_workers: SideTable = None) -> tup
     if gold is None:
         raise ParameterError("gold labels are needed: a table task,label with the known truth of some tasks")
     extra = _extra(gold, about_workers)
+    if verdicts.score_of is not None:
+        task, score = verdicts.score_of(gold)
+        if not len(task):
+            raise DataError("no task of the gold is among the tasks of the verdicts; are these the same tasks?")
+        return GoldSample(task, np.zeros(len(task), dtype=np.int64), score), verdicts
     numbers = verdicts.value is not None
     table = truth_table(gold, ("value",) if numbers else ("label",), ("label", "value"))
     task_code, is_known = place_gold(table, verdicts.tasks)

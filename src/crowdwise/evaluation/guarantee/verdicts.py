@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,10 @@ class Verdicts:
     `used_to_fit` marks the tasks whose gold was used to make these verdicts; `name` is that of the judge or the method.
     `acceptance_order` is the score by which tasks are accepted, if it is not the confidence. `changed` marks labels
     that changed in the fit with gold, if these are the verdicts of the fit without it. `cluster` is the cluster of each
-    task, if tasks come in clusters.
+    task, if tasks come in clusters. `sd` is the standard deviation of numbers.
+
+    Kinds with a score have the predicted score as `value`; `score_of(gold)` returns the codes of the gold tasks and the
+    scores of their estimates, `score_name` is what the score is called, and `shown` are the estimates as text.
     """
 
     tasks: pl.Series
@@ -41,6 +46,10 @@ class Verdicts:
     changed: Mask | None = None
     cluster: I8 | None = None
     about: SideTable = None
+    sd: F8 | None = None
+    score_of: Callable[[Any], tuple[I8, F8]] | None = None
+    score_name: str = ""
+    shown: pl.Series | None = None
     judges: list[dict[str, Any]] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -60,7 +69,8 @@ class Verdicts:
         """Return the verdicts on these tasks, in this order."""
         arrays = {name: array for name, array in vars(self).items() if isinstance(array, np.ndarray)}
         parts: dict[str, Any] = {name: array[tasks] for name, array in arrays.items()}
-        return replace(self, tasks=self.tasks.gather(tasks), **parts)
+        shown = None if self.shown is None else self.shown.gather(tasks)
+        return replace(self, tasks=self.tasks.gather(tasks), shown=shown, **parts)
 
     def keep(self, tasks: Mask) -> Verdicts:
         """Return the verdicts on the tasks of a mask."""
@@ -125,7 +135,7 @@ def as_verdicts(given: Any, votes: Votes[Any] | None = None) -> Verdicts:
         raise ParameterError(f"votes or a result are needed, got {type(given).__name__}")
     if given.extra.get("subjective"):
         raise ParameterError("this run is subjective: its tasks have no single true label")
-    verdicts: Verdicts = given.kind.hooks.verdicts(given)
+    verdicts: Verdicts = score_verdicts(given, votes) if has_scores(given) else given.kind.hooks.verdicts(given)
     if votes is None:
         return verdicts
     is_single = votes.n_workers == 1
@@ -195,10 +205,48 @@ def number_verdicts(result: Result) -> Verdicts:
     if value.ndim != 1:
         raise ParameterError(f"the answers have {value.shape[1]} parts; estimate one at a time")
     no_label = np.zeros(len(value), dtype=np.int64)
+    estimate: Any = result.estimate
+    sd = np.nan_to_num(np.asarray(estimate.sd, dtype=float), nan=np.inf)
+    # The smaller the standard deviation, the sooner a number is accepted.
+    unit = float(np.median(sd[np.isfinite(sd)])) if np.isfinite(sd).any() else 1.0
+    confidence = 1.0 / (1.0 + sd / max(unit, 1e-300))
     return Verdicts(
-        result.tasks, result.method, no_label, pl.Series("label", [], dtype=pl.String), np.zeros(len(value)),
+        result.tasks, result.method, no_label, pl.Series("label", [], dtype=pl.String), confidence,
         np.asarray(result.labels_per_task), value=value, used_to_fit=result.gold,
+        sd=np.where(np.isfinite(sd), sd, unit), shown=pl.Series("value", value).cast(pl.String),
     )  # fmt: skip
+
+
+def has_scores(result: Result) -> bool:
+    """Whether the answers of a result have a score but no verdicts of their own."""
+    hooks = result.kind.hooks
+    return hooks.supports(KindHooks.task_scores) and not hooks.supports(KindHooks.verdicts)
+
+
+def score_verdicts(result: Result, votes: Votes[Any] | None) -> Verdicts:
+    """Return each task's predicted score as its verdict."""
+    kind = result.kind
+    if votes is None:
+        raise ParameterError(f"scores of {kind.display_name} need the votes behind the result; give votes too")
+    predicted = agreement(votes, result)
+    shown = result.to_table()[next(iter(kind.columns))] if set(kind.columns) & set(result.to_table().columns) else None
+    return Verdicts(
+        result.tasks, result.method, np.zeros(len(predicted), dtype=np.int64), pl.Series("label", [], dtype=pl.String),
+        predicted, np.asarray(result.labels_per_task), value=predicted, used_to_fit=result.gold,
+        score_of=partial(kind.hooks.task_scores, votes, result), score_name=kind.hooks.score_name, shown=shown,
+    )  # fmt: skip
+
+
+def agreement(votes: Votes[Any], result: Result) -> F8:
+    """Return the mean score of the answers of each task against the estimate; the overall mean without answers."""
+    hooks = votes.kind.hooks
+    joined = votes.answers.join(hooks.estimated_answers(votes, result))
+    rows = np.arange(len(votes), dtype=np.int64)
+    scores = hooks.score_of_distance(np.asarray(hooks.distance(joined, rows, len(votes) + votes.task.astype(np.int64))))
+    count = np.bincount(votes.task, minlength=votes.n_tasks)
+    total = np.bincount(votes.task, weights=scores, minlength=votes.n_tasks)
+    overall = float(scores.mean()) if len(scores) else 0.0
+    return np.asarray(np.divide(total, count, out=np.full(votes.n_tasks, overall), where=count > 0))
 
 
 def _judges(votes: Votes[Any]) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ VOTES_BY_KIND: dict[str, dict[str, str]] = {
     "outlines": SHAPES,
     "spans": {"prodigy": "sequences:write_prodigy", "doccano": "sequences:write_doccano"},
 }
-SHAPE_RESULTS = {"coco": "shapes:write_coco_result"}
+SHAPE_RESULTS = {"coco": "shapes:write_coco_result", "cvat": "shapes:write_cvat_result"}
 RESULTS_BY_KIND: dict[str, dict[str, str]] = {
     "boxes": SHAPE_RESULTS,
     "outlines": SHAPE_RESULTS,
@@ -94,7 +94,7 @@ RESULT_FORMATS_OF_KIND = {
 # The format that takes the results of several questions.
 PREDICTIONS = "label_studio"
 # Formats that also take the table about the tasks.
-WITH_ABOUT = ("preferences",)
+WITH_ABOUT = ("preferences", "coco", "cvat")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip
 

@@ -89,10 +89,15 @@ def by_item(reading: Reading) -> Iterator[tuple[TaskItem, list[Row]]]:
 
 def task_facts(votes: Votes[Any]) -> dict[str, dict[str, Any]]:
     """Return task -> its row in the table about tasks."""
-    if votes.about_tasks is None:
+    return facts_of(votes.about_tasks)
+
+
+def facts_of(about: pl.DataFrame | None) -> dict[str, dict[str, Any]]:
+    """Return task -> its row in a table about tasks."""
+    if about is None:
         return {}
-    names = votes.about_tasks["task"].cast(pl.String)
-    facts = votes.about_tasks.drop("task").iter_rows(named=True)
+    names = about["task"].cast(pl.String)
+    facts = about.drop("task").iter_rows(named=True)
     return {
         name: {key: value for key, value in row.items() if value is not None}
         for name, row in zip(names, facts, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ...core.result import Result
 from ..formats.base import Control
 from .archives import cvat_xml, write_files
 from .label_studio import annotation_of
-from .rows import Row, answer_of, as_id, by_item, by_task, task_facts, write_json_array
+from .rows import Row, answer_of, as_id, by_item, by_task, facts_of, task_facts, write_json_array
 
 if TYPE_CHECKING:
     from ..reading import Reading
@@ -25,6 +26,8 @@ UNSIZED = (
     "the sizes of the images are not known, so coordinates are written as percentages unchanged; give them by "
     "--about-tasks FILE with the columns task, width, height"
 )
+
+NO_SIZE = "the sizes of some images are not known; --about-tasks FILE with the columns task, width, height gives them"
 
 
 def shapes_in(text: str, kind: str) -> list[Shape]:
@@ -46,13 +49,55 @@ def write_coco(reading: Reading, path: Path) -> tuple[str, ...]:
     return ("this format has no times, durations or gold",) if votes.numbers or reading.gold is not None else ()
 
 
-def write_coco_result(result: Result, path: Path) -> tuple[str, ...]:
-    """Write one file with the estimated shapes of each image; the annotator is the method."""
-    table, kind = result.to_table(), next(iter(result.kind.columns))
-    name = f"crowdwise:{result.method}"
-    pages = [(str(task), [(name, text)]) for task, text in table.select("task", kind).iter_rows()]
-    _write(path, _coco(pages, kind, {}))
-    return ()
+def write_coco_result(result: Result, path: Path, about: pl.DataFrame | None = None) -> tuple[str, ...]:
+    """Write one file with the estimated shapes of each image; the annotator is the method.
+
+    Images keep their width, height and url from the table about the tasks; boxes carry a `score`.
+    """
+    kind, facts = next(iter(result.kind.columns)), facts_of(about)
+    pages = [(task, [(f"crowdwise:{result.method}", text)]) for task, text in _answers(result)]
+    merged = _coco(pages, kind, facts)
+    for annotation, score in zip(merged["annotations"], box_scores(result), strict=False):
+        annotation["score"] = score
+    _write(path, merged)
+    sized = sum({"width", "height"} <= set(facts.get(task, {})) for task, _ in pages)
+    return () if sized == len(pages) else (NO_SIZE,)
+
+
+def write_cvat_result(result: Result, path: Path, about: pl.DataFrame | None = None) -> tuple[str, ...]:
+    """Write "CVAT for images 1.1" with the estimated shapes: annotations.xml, in a ZIP if the path ends in .zip."""
+    kind, facts = next(iter(result.kind.columns)), facts_of(about)
+    tags = getattr(result.estimate, "tags", pl.Series([""])).to_list()
+    answers = _answers(result)
+    images = [
+        _image(i, {"task": task, "label": text}, kind, facts.get(task, {}), source="auto")
+        for i, (task, text) in enumerate(answers)
+    ]
+    xml = cvat_xml(f"crowdwise:{result.method}", tags, images)
+    if path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("annotations.xml", xml)
+    else:
+        path.write_text(xml, encoding="utf-8")
+    sized = sum({"width", "height"} <= set(facts.get(task, {})) for task, _ in answers)
+    return () if sized == len(answers) else (NO_SIZE,)
+
+
+def _answers(result: Result) -> list[tuple[str, str]]:
+    """Return (task, estimated shapes as text)."""
+    kind = next(iter(result.kind.columns))
+    return [(str(task), text) for task, text in result.to_table().select("task", kind).iter_rows()]
+
+
+def box_scores(result: Result) -> list[float]:
+    """Return the score of each estimated box: its probability, or the share of the workers who drew it.
+
+    Outlines have none.
+    """
+    estimate: Any = result.estimate
+    sure = getattr(estimate, "sure", None)
+    scores = getattr(estimate, "support", None) if sure is None else sure
+    return [] if scores is None else [round(float(score), 6) for score in scores]
 
 
 def _coco(
@@ -78,10 +123,15 @@ def _coco(
 
 def _place(box: list[float] | None, outline: list[list[float]] | None) -> dict[str, Any]:
     if outline is not None:
-        return {"segmentation": [[value for point in outline for value in point]]}
+        # Gauss's area formula.
+        before = [outline[-1], *outline[:-1]]
+        twice = sum(x * v - u * y for (x, y), (u, v) in zip(outline, before, strict=True))
+        flat = [value for point in outline for value in point]
+        return {"segmentation": [flat], "area": round(abs(twice) / 2, 6)}
     assert box is not None
     x1, y1, x2, y2 = box
-    return {"bbox": [x1, y1, _less(x2, x1), _less(y2, y1)]}
+    wide, high = _less(x2, x1), _less(y2, y1)
+    return {"bbox": [x1, y1, wide, high], "area": round(wide * high, 6)}
 
 
 def _less(a: float, b: float) -> float:
@@ -106,13 +156,13 @@ def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
     return write_files(reading, path, "{}.xml", content)
 
 
-def _image(i: int, row: Row, kind: str, facts: dict[str, Any]) -> str:
+def _image(i: int, row: Row, kind: str, facts: dict[str, Any], source: str = "manual") -> str:
     size = "".join(
         f' {name}="{facts[name]:g}"' for name in ("width", "height") if isinstance(facts.get(name), int | float)
     )
     parts = []
     for box, outline, tag in shapes_in(row["label"], kind):
-        label = f'label={quoteattr(tag)} source="manual" occluded="0"'
+        label = f'label={quoteattr(tag)} source="{source}" occluded="0"'
         if box is not None:
             sides = " ".join(f'{name}="{value}"' for name, value in zip(("xtl", "ytl", "xbr", "ybr"), box, strict=True))
             parts.append(f"<box {label} {sides}></box>")

@@ -19,7 +19,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "prodigy": ("objects",),
     "doccano": ("archive",),
     "cvat": ("archive", "xml"),
-    "coco": ("objects",),
+    "coco": ("archive", "objects"),
     "potato": ("archive", "objects"),
     "cleanlab": ("table",),
     "hf_lists": ("objects",),

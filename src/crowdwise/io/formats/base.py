@@ -41,7 +41,8 @@ class FormatMatch:
 class FileHead:
     """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members.
 
-    `inner` is the first object of an archive's first JSONL file, if it can be read.
+    `inner` is the first object of an archive's first JSONL file, `document` that of its first JSON file, if they can be
+    read.
     """
 
     kind: Literal["objects", "table", "archive", "xml", "other"]
@@ -50,6 +51,7 @@ class FileHead:
     rows: list[list[str]] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     inner: dict[str, Any] | None = None
+    document: dict[str, Any] | None = None
     fault: str = ""
 
 

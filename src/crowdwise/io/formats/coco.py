@@ -28,13 +28,15 @@ GOLD = "is_gold"
 
 
 def sniff(head: FileHead) -> FormatMatch | None:
-    """Match one object with `images` and `annotations` that name their image."""
-    if len(head.objects) == 1 and isinstance(head.objects[0].get("images"), list):
-        annotations = head.objects[0].get("annotations")
+    """Match one object with `images` and `annotations` that name their image, or an archive or folder of such files."""
+    documents = [head.document] if head.kind == "archive" and head.document is not None else head.objects
+    if len(documents) == 1 and isinstance(documents[0].get("images"), list):
+        annotations = documents[0].get("annotations")
         if isinstance(annotations, list) and (
             not annotations or (isinstance(annotations[0], dict) and "image_id" in annotations[0])
         ):
-            return FormatMatch(SURE, "it has `images` and `annotations` with image_id")
+            files = "its files have" if head.kind == "archive" else "it has"
+            return FormatMatch(SURE, f"{files} `images` and `annotations` with image_id")
     return None
 
 

@@ -53,7 +53,8 @@ def look(source: Source, where: str, name: str) -> FileHead:
     """Read the beginning of a file; errors in it are left to the reader to report."""
     if (isinstance(source, Path) and source.is_dir()) or starts_with(source, b"PK\x03\x04", b"PK\x05\x06"):
         try:
-            return FileHead("archive", members=member_names(source, where), inner=_inner(source, where))
+            return FileHead("archive", members=member_names(source, where), inner=_inner(source, where, ".jsonl"),
+                            document=_inner(source, where, ".json"))  # fmt: skip
         except DataError as error:
             return FileHead("other", fault=str(error))
     try:
@@ -72,9 +73,10 @@ def look(source: Source, where: str, name: str) -> FileHead:
     return _table(source, where, name, start)
 
 
-def _inner(source: Source, where: str) -> dict[str, Any] | None:
+def _inner(source: Source, where: str, ending: str) -> dict[str, Any] | None:
+    """Return the first object of an archive's first file with this ending."""
     try:
-        for _, content in members(source, where, (".jsonl",)):
+        for _, content in members(source, where, (ending,)):
             return next((record for _, record in objects(content, where)), None)
     except DataError:
         return None  # the reader reports the error

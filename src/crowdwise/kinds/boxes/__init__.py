@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .fitting import BoxAggregator as BoxAggregator
     from .methods import BoxClusters as BoxClusters
     from .methods import BoxHungarian as BoxHungarian
+    from .methods import BoxLatentClass as BoxLatentClass
     from .methods import BoxMean as BoxMean
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

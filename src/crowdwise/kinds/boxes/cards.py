@@ -30,5 +30,12 @@ METHODS: dict[str, Card] = dict(
             "Kuhn 1955, doi:10.1002/nav.3800020109",
             can="infer",
         ),
+        card(
+            "box_latent_class",
+            "BoxLatentClass",
+            "the same clusters, true or not by a model of every reader's sensitivity and false alarms",
+            "Dawid & Skene 1979, doi:10.2307/2346806, for objects that somebody drew",
+            can="infer",
+        ),
     ]
 )

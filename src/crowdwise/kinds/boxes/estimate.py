@@ -26,7 +26,8 @@ class BoxEstimate(Estimate):
         tag: tag[box], the class of each box as a code into `tags`.
         support: support[box], the share of the image's workers who drew the box; 1 for gold boxes.
         tags: Names of the classes.
-        sure: sure[box], the probability that the box is correct; only if calibrated on gold.
+        sure: sure[box], the probability that the box is correct; only if calibrated on gold or from a model of the
+            objects.
     """
 
     kind: ClassVar[str] = "boxes"
@@ -98,21 +99,47 @@ class BoxEstimate(Estimate):
         return f"{n:,} boxes{mean}"
 
 
+# The shares of a worker with their intervals, by what they are measured against.
+MAJORITY = tuple(f"majority_{name}{end}" for name in ("recall", "precision") for end in ("", "_low", "_high"))
+GOLD = tuple(f"{name}{end}" for name in ("recall", "precision") for end in ("", "_low", "_high"))
+MODEL = ("sensitivity", "sensitivity_low", "sensitivity_high", "false_alarms")
+
+
 @dataclass(frozen=True, eq=False)
 class BoxWorkers(WorkerSummary):
-    """Recall and precision of each worker, judged by the other workers' boxes or by gold.
+    """Agreement of each worker with the majority of the others and, with gold, recall and precision.
+
+    All intervals are 95 % intervals that allow for objects of one image being missed together. A box belongs to an
+    object if it overlaps the object's box by at least half.
 
     Args:
-        there: Number of objects on the worker's images.
+        there: Number of objects that the majority of the others drew on the worker's images without gold.
         drew: Number of these objects that the worker drew.
-        spurious: Number of the worker's boxes that match no object.
-        recall: Share of the objects that the worker drew; NaN if unknown.
-        recall_low: Lower end of the 95 % interval of `recall`.
-        recall_high: Upper end of the 95 % interval of `recall`.
-        precision: Share of the worker's boxes that match an object; NaN if unknown.
-        precision_low: Lower end of the 95 % interval of `precision`.
-        precision_high: Upper end of the 95 % interval of `precision`.
+        spurious: Number of the worker's boxes that match no such object.
+        majority_recall: Share of the majority's objects that the worker drew; NaN if unknown. This is agreement: an
+            object that most workers miss counts against the worker who draws it.
+        majority_recall_low: Lower end of the interval of `majority_recall`.
+        majority_recall_high: Upper end of the interval of `majority_recall`.
+        majority_precision: Share of the worker's boxes that match an object of the majority; NaN if unknown.
+        majority_precision_low: Lower end of the interval of `majority_precision`.
+        majority_precision_high: Upper end of the interval of `majority_precision`.
         overlap: Mean IoU of the worker's matched boxes with the estimated boxes.
+        gold_images: Number of the worker's images with gold, if gold was given.
+        gold_there: Number of gold boxes on these images.
+        gold_missed: Number of these that the worker did not draw.
+        gold_spurious: Number of the worker's boxes that match no gold box.
+        recall: Share of the gold boxes that the worker drew; NaN without images with gold.
+        recall_low: Lower end of the interval of `recall`.
+        recall_high: Upper end of the interval of `recall`.
+        precision: Share of the worker's boxes on images with gold that match a gold box.
+        precision_low: Lower end of the interval of `precision`.
+        precision_high: Upper end of the interval of `precision`.
+        sensitivity: Estimated share of the true objects that the worker draws, if the method has a model of them.
+        sensitivity_low: Lower end of the interval of `sensitivity`.
+        sensitivity_high: Upper end of the interval of `sensitivity`.
+        false_alarms: Estimated number of boxes per image that show no true object.
+        drawing: drawing[worker, class], the probability of drawing a candidate that is false, faint or clear, if the
+            method has a model of them.
         bias: bias[worker, x1 y1 x2 y2] in units of the box's width and height, if the method estimates it.
         spread: spread[worker, x1 y1 x2 y2], the standard deviation of the worker's sides in the same units.
     """
@@ -120,25 +147,43 @@ class BoxWorkers(WorkerSummary):
     there: Annotated[I8, Axes("m", "amounts")]
     drew: Annotated[I8, Axes("m", "amounts")]
     spurious: Annotated[I8, Axes("m", "amounts")]
-    recall: Annotated[F8, Axes("m", "skills")]
-    recall_low: Annotated[F8, Axes("m", "skills")]
-    recall_high: Annotated[F8, Axes("m", "skills")]
-    precision: Annotated[F8, Axes("m", "skills")]
-    precision_low: Annotated[F8, Axes("m", "skills")]
-    precision_high: Annotated[F8, Axes("m", "skills")]
+    majority_recall: Annotated[F8, Axes("m", "skills")]
+    majority_recall_low: Annotated[F8, Axes("m", "skills")]
+    majority_recall_high: Annotated[F8, Axes("m", "skills")]
+    majority_precision: Annotated[F8, Axes("m", "skills")]
+    majority_precision_low: Annotated[F8, Axes("m", "skills")]
+    majority_precision_high: Annotated[F8, Axes("m", "skills")]
     overlap: Annotated[F8, Axes("m", "skills")]
+    gold_images: Annotated[I8, Axes("m", "amounts")] | None = None
+    gold_there: Annotated[I8, Axes("m", "amounts")] | None = None
+    gold_missed: Annotated[I8, Axes("m", "amounts")] | None = None
+    gold_spurious: Annotated[I8, Axes("m", "amounts")] | None = None
+    recall: Annotated[F8, Axes("m", "skills")] | None = None
+    recall_low: Annotated[F8, Axes("m", "skills")] | None = None
+    recall_high: Annotated[F8, Axes("m", "skills")] | None = None
+    precision: Annotated[F8, Axes("m", "skills")] | None = None
+    precision_low: Annotated[F8, Axes("m", "skills")] | None = None
+    precision_high: Annotated[F8, Axes("m", "skills")] | None = None
+    sensitivity: Annotated[F8, Axes("m", "skills")] | None = None
+    sensitivity_low: Annotated[F8, Axes("m", "skills")] | None = None
+    sensitivity_high: Annotated[F8, Axes("m", "skills")] | None = None
+    false_alarms: Annotated[F8, Axes("m", "amounts")] | None = None
+    drawing: Annotated[F8, Axes("m*", "skills")] | None = None
     bias: Annotated[F8, Axes("m*", "finite")] | None = None
     spread: Annotated[F8, Axes("m*", "amounts")] | None = None
 
     @property
     def missed(self) -> I8:
-        """Number of objects on the worker's images that the worker did not draw."""
+        """Number of the majority's objects on the worker's images that the worker did not draw."""
         return np.asarray(self.there - self.drew)
 
     def table(self) -> dict[str, Any]:
         """Return recall and precision with intervals, counts, overlap and, if estimated, bias and spread per side."""
-        floats = ("recall", "recall_low", "recall_high", "precision", "precision_low", "precision_high", "overlap")
-        columns: dict[str, Any] = {name: pl.Series(getattr(self, name)).fill_nan(None) for name in floats}
+        columns: dict[str, Any] = {}
+        for name in ("gold_images", *GOLD, "gold_there", "gold_missed", "gold_spurious", *MODEL, *MAJORITY, "overlap"):
+            values = getattr(self, name)
+            if values is not None:
+                columns[name] = pl.Series(values).fill_nan(None) if values.dtype.kind == "f" else values
         columns |= {"there": self.there, "missed": self.missed, "spurious": self.spurious}
         for name in ("bias", "spread"):
             values = getattr(self, name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,17 +21,18 @@ from ...core.vocabulary import quote
 from ...core.votes import Votes
 from ...evaluation.calibration import DecisionHooks
 from ...stats.gold_calibration import GoldCalibration
-from ...stats.ragged import ranges
+from ...stats.ragged import ranges, sums
 from .answers import BoxCoder, Boxes
-from .estimate import BoxEstimate, BoxWorkers
+from .estimate import GOLD, MAJORITY, BoxEstimate, BoxWorkers
 from .maths import (
+    AnswerCounts,
     DrawnBoxes,
     GoldBoxes,
     Objects,
-    count_per_worker,
+    clustered_rate,
+    count_per_answer,
     drawn_boxes,
     match_lists,
-    rate,
     sides_from_workers,
     with_gold,
 )
@@ -88,12 +90,17 @@ def gold_answers(votes: Votes[Boxes], gold: Any) -> tuple[I8, Boxes]:
 
 @dataclass(frozen=True, eq=False)
 class BoxSolution(FitTrace):
-    """Objects found by a method, which of them are accepted, and the workers' biases if the method estimates them."""
+    """Objects found by a method, which of them are accepted, and what else the method estimates.
+
+    `sure` is the probability that each object is true; `readers` holds estimates of `BoxWorkers` by their names.
+    """
 
     objects: Objects
     accepted: Mask
     bias: F8 | None = None
     spread: F8 | None = None
+    sure: F8 | None = None
+    readers: Mapping[str, F8] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,20 +128,9 @@ class BoxAggregator(Method):
         if truth is not None:
             objects = with_gold(drawn, objects, truth)
         solution = self.solve(drawn, objects)
-        counts = count_per_worker(drawn, solution.objects, self.share)
-        workers = BoxWorkers(
-            counts.n_objects,
-            counts.n_drawn,
-            counts.n_spurious,
-            *rate(counts.n_drawn, counts.n_objects),
-            *rate(counts.n_drawn, counts.n_drawn + counts.n_spurious),
-            counts.overlap,
-            solution.bias,
-            solution.spread,
-        )
         return FitOutput(
             estimate=estimate_of(solution, votes.n_tasks, tags),
-            worker_summary=workers,
+            worker_summary=summary_of(drawn, solution, self.share, gold_mask),
             gold=gold_mask,
             **solution.trace_fields(),
         )
@@ -146,6 +142,40 @@ class BoxAggregator(Method):
     def solve(self, drawn: DrawnBoxes, objects: Objects) -> BoxSolution:  # noqa: ARG002
         """Return the accepted objects and their corners."""
         return BoxSolution(objects, objects.accepted(self.share))
+
+    def solve_known(self, drawn: DrawnBoxes, objects: Objects, drawing: F8 | None) -> BoxSolution:  # noqa: ARG002
+        """Return the accepted objects of new images; `drawing` are the workers' rates of an earlier fit, if any."""
+        return self.solve(drawn, objects)
+
+
+def summary_of(drawn: DrawnBoxes, solution: BoxSolution, share: float, gold: Mask | None) -> BoxWorkers:
+    """Compare every worker with the majority of the others on images without gold, and with gold on those with it."""
+    counts, overlap = count_per_answer(drawn, solution.objects, share)
+    m = drawn.n_workers
+    on_gold = np.zeros(len(drawn.vote_task), dtype=bool) if gold is None else gold[drawn.vote_task]
+    majority = counts.of(~on_gold)
+    there, drew, spurious = (_per_worker(drawn, values) for values in vars(majority).values())
+    more: dict[str, Any] = {"bias": solution.bias, "spread": solution.spread, **solution.readers}
+    if gold is not None:
+        checked = counts.of(on_gold)
+        more["gold_images"] = np.bincount(drawn.vote_worker[on_gold], minlength=m)
+        more["gold_there"] = _per_worker(drawn, checked.n_objects)
+        more["gold_missed"] = more["gold_there"] - _per_worker(drawn, checked.n_drawn)
+        more["gold_spurious"] = _per_worker(drawn, checked.n_spurious)
+        more |= dict(zip(GOLD, _rates(drawn, checked), strict=True))
+    more |= dict(zip(MAJORITY, _rates(drawn, majority), strict=True))
+    return BoxWorkers(there=there, drew=drew, spurious=spurious, overlap=overlap, **more)
+
+
+def _rates(drawn: DrawnBoxes, counts: AnswerCounts) -> tuple[F8, ...]:
+    """Return recall and precision of each worker with the ends of their intervals."""
+    hits, worker, m = counts.n_drawn, drawn.vote_worker, drawn.n_workers
+    recall = clustered_rate(hits, counts.n_objects, worker, m)
+    return *recall, *clustered_rate(hits, hits + counts.n_spurious, worker, m)
+
+
+def _per_worker(drawn: DrawnBoxes, values: I8) -> I8:
+    return sums(values.astype(np.float64), drawn.vote_worker, drawn.n_workers).astype(np.int64)
 
 
 def estimate_of(solution: BoxSolution, n_tasks: int, tags: pl.Series) -> BoxEstimate:
@@ -159,6 +189,7 @@ def estimate_of(solution: BoxSolution, n_tasks: int, tags: pl.Series) -> BoxEsti
         tag=objects.tag[order],
         support=objects.share[order],
         tags=tags,
+        sure=None if solution.sure is None else solution.sure[order],
     )
 
 
@@ -241,6 +272,15 @@ def infer(result: Result, votes: Votes[Boxes], unknown_workers: UnknownWorkers) 
         objects = replace(objects, corner=sides_from_workers(drawn, objects, bias, spread))
         solution = BoxSolution(objects, objects.accepted(method.share))
     else:
-        solution = method.solve(drawn, objects)
+        solution = method.solve_known(drawn, objects, _rates_of(summary, result, old.astype(np.int64), is_known))
     estimate = estimate_of(solution, votes.n_tasks, votes.answers.tags)
     return result.for_votes(votes, estimate, summary.select(old, is_known, bias=0.0, spread=0.0))
+
+
+def _rates_of(summary: BoxWorkers, result: Result, old: I8, is_known: Mask) -> F8 | None:
+    """Return drawing[worker, class] of the workers of new images; unknown workers have the crowd's mean."""
+    if summary.drawing is None:
+        return None
+    weight = result.labels_per_worker.astype(float)
+    mean = np.average(summary.drawing, axis=0, weights=weight) if weight.any() else np.full(3, 0.5)
+    return np.where(is_known[:, None], summary.drawing[old] if len(summary.drawing) else mean, mean)

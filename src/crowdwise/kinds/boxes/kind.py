@@ -21,6 +21,7 @@ class BoxHooks(DecidedHooks):
     """Hooks of boxes."""
 
     display_name = "boxes"
+    score_name = "F1 of the boxes, weighted by their IoU"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import BoxEstimate, BoxWorkers

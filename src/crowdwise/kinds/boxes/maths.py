@@ -575,42 +575,69 @@ def _with_area(corner: F8, fallback: F8) -> F8:
 
 
 # ----------------------------------------------------------------
-# Missed objects and spurious boxes of each worker, judged by the other workers or by gold.
+# Missed objects and spurious boxes of each answer, judged by the other workers or by gold.
 
 
 @dataclass(frozen=True, eq=False)
-class WorkerCounts:
-    """Counts per worker: objects on the worker's images, how many of them the worker drew, spurious boxes, and the mean
-    overlap of the worker's matched boxes with the objects (NaN if none match)."""
+class Sightings:
+    """Every pair of an answer and an object of its image: vote[pair], object[pair], whether a box of the answer belongs
+    to the object, and whether that box overlaps the object's box by at least `GOLD_OVERLAP`."""
+
+    vote: I8
+    object: I8
+    is_drawn: Mask
+    is_located: Mask
+
+
+def sightings(drawn: DrawnBoxes, objects: Objects) -> Sightings:
+    """Return all pairs of an answer and an object of its image."""
+    wide = max(len(objects), 1)
+    order = np.argsort(objects.task, kind="stable")
+    count = np.bincount(objects.task, minlength=drawn.n_tasks)
+    vote, at = spread(starts(count)[:-1][drawn.vote_task], count[drawn.vote_task])
+    object_ = order[at]
+    pair, box = vote * wide + object_, drawn.vote * wide + objects.object_of_box
+    near = iou(drawn.corner, objects.corner[objects.object_of_box]) >= GOLD_OVERLAP
+    return Sightings(vote, object_, np.isin(pair, box), np.isin(pair, box[near]))
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerCounts:
+    """Counts per answer: objects on the image, how many of them the worker drew, and spurious boxes."""
 
     n_objects: I8
     n_drawn: I8
     n_spurious: I8
-    overlap: F8
+
+    def of(self, votes: Mask) -> AnswerCounts:
+        """Return the counts with those of the other answers set to 0."""
+        return AnswerCounts(*(np.where(votes, values, 0) for values in vars(self).values()))
 
 
-def count_per_worker(drawn: DrawnBoxes, objects: Objects, share: float) -> WorkerCounts:
-    """Compare each worker with the others: an object exists if more than `share` of the *other* workers drew it.
-    No worker confirms their own boxes. An image with a single vote is not counted unless it has gold boxes.
+def count_per_answer(drawn: DrawnBoxes, objects: Objects, share: float) -> tuple[AnswerCounts, F8]:
+    """Compare each answer with the others; also return the mean overlap of each worker's matched boxes (NaN if none).
+
+    An object exists if more than `share` of the *other* workers drew it: no worker confirms their own boxes. A box
+    counts as the object's if it overlaps the object's box by at least `GOLD_OVERLAP`; otherwise the object is missed
+    and the box is spurious, as in a comparison with gold. An image with a single answer is not counted unless it has
+    gold boxes.
     """
-    m, wide = drawn.n_workers, max(len(objects), 1)
-    order = np.argsort(objects.task, kind="stable")
-    count = np.bincount(objects.task, minlength=drawn.n_tasks)
-    begin = starts(count)[:-1]
-    vote, at = spread(begin[drawn.vote_task], count[drawn.vote_task])
-    object_ = order[at]
-    is_drawn = np.isin(vote * wide + object_, drawn.vote * wide + objects.object_of_box)
-    weight, is_gold = drawn.vote_weight[vote], objects.is_gold[object_]
-    others_drew, n_others = objects.support[object_] - is_drawn * weight, objects.n_votes[object_] - weight
-    is_true = np.where(is_gold, objects.is_true[object_], others_drew > share * n_others + 1e-9)
-    is_counted = is_gold | (n_others > 1e-9)
-    worker = drawn.vote_worker[vote]
-    n_objects, n_drawn, n_spurious = (
-        np.bincount(worker[is_counted & mask], minlength=m)
-        for mask in (is_true, is_true & is_drawn, is_drawn & ~is_true)
+    sighted = sightings(drawn, objects)
+    weight, is_gold = drawn.vote_weight[sighted.vote], objects.is_gold[sighted.object]
+    others_drew = objects.support[sighted.object] - sighted.is_drawn * weight
+    n_others = objects.n_votes[sighted.object] - weight
+    is_true = np.where(is_gold, objects.is_true[sighted.object], others_drew > share * n_others + 1e-9)
+    is_counted, hit = is_gold | (n_others > 1e-9), is_true & sighted.is_located
+    n = len(drawn.vote_task)
+    # A box far from its object is spurious, besides being no hit.
+    masks = (is_true, hit, sighted.is_drawn & ~hit)
+    counts = AnswerCounts(*(np.bincount(sighted.vote[is_counted & mask], minlength=n) for mask in masks))
+    wide = max(len(objects), 1)
+    good = np.isin(
+        drawn.vote * wide + objects.object_of_box,
+        (sighted.vote * wide + sighted.object)[is_counted & is_true & sighted.is_drawn],
     )
-    good = np.isin(drawn.vote * wide + objects.object_of_box, (vote * wide + object_)[is_counted & is_true & is_drawn])
-    return WorkerCounts(n_objects, n_drawn, n_spurious, _overlap(drawn, objects, good, m))
+    return counts, _overlap(drawn, objects, good, drawn.n_workers)
 
 
 def _overlap(drawn: DrawnBoxes, objects: Objects, good: Mask, m: int) -> F8:
@@ -619,8 +646,43 @@ def _overlap(drawn: DrawnBoxes, objects: Objects, good: Mask, m: int) -> F8:
     return np.asarray(np.divide(sums(value, worker, m), n, out=np.full(m, np.nan), where=n > 0))
 
 
+# Number of images whose worth of evidence the crowd's design effect counts in that of a worker.
+CROWD_IMAGES = 20.0
+
+
+def clustered_rate(hits: npt.NDArray[Any], n: npt.NDArray[Any], worker: I8, m: int) -> tuple[F8, F8, F8]:
+    """Return the share of hits of each worker with its 95 % interval; NaN where there are no trials.
+
+    Trials of one image are not independent: objects of a dark image are missed together. hits[answer] of n[answer]
+    trials are the clusters. The interval is Jeffreys' for the effective number of trials: their number divided by the
+    design effect, with the allowance for few clusters of Korn & Graubard (1998, Survey Methodology 24: 193-201). The
+    design effect of a worker is shrunk to the crowd's, and at least 1.
+    """
+    from scipy.special import betaincinv, stdtrit
+
+    has_trials = n > 0
+    trials, worker = n[has_trials].astype(np.float64), worker[has_trials]
+    right = hits[has_trials].astype(np.float64)
+    total, top, images = (sums(values, worker, m) for values in (trials, right, np.ones(len(trials))))
+    is_tried = total > 0
+    p = np.divide(top, total, out=np.full(m, np.nan), where=is_tried)
+    square = sums((right - p[worker] * trials) ** 2, worker, m)
+    varies = is_tried & (p > 0) & (p < 1) & (images > 1)
+    own = np.divide(square, total * p * (1 - p), out=np.ones(m), where=varies)
+    own = np.where(varies, own * images / np.maximum(images - 1, 1), 1.0)
+    crowd = float(np.average(own[varies], weights=images[varies])) if varies.any() else 1.0
+    effect = np.maximum((images * np.where(varies, own, crowd) + CROWD_IMAGES * crowd) / (images + CROWD_IMAGES), 1.0)
+    few = (stdtrit(np.maximum(total - 1, 1), 0.975) / stdtrit(np.maximum(images - 1, 1), 0.975)) ** 2
+    effective = total / effect * np.minimum(few, 1.0)
+    share = np.where(is_tried, p, 0.5)
+    a, b = share * effective + 0.5, (1 - share) * effective + 0.5
+    low = np.where(share <= 0, 0.0, betaincinv(a, b, 0.025))
+    high = np.where(share >= 1, 1.0, betaincinv(a, b, 0.975))
+    return p, np.where(is_tried, low, np.nan), np.where(is_tried, high, np.nan)
+
+
 def rate(hits: I8, n: I8) -> tuple[F8, F8, F8]:
-    """Return the share of hits with its 95 % Jeffreys interval; NaN where n is 0."""
+    """Return the share of hits with its 95 % Jeffreys interval for independent trials; NaN where n is 0."""
     from scipy.special import betaincinv
 
     has_trials = n > 0

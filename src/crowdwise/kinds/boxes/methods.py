@@ -7,9 +7,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.params import Count, NonNegative
+from ...core.arrays import F8
+from ...core.params import Count, NonNegative, Positive
 from .fitting import BoxAggregator, BoxSolution
-from .maths import DrawnBoxes, Objects, assignment, average_linkage, build_objects, mean_sides, model_sides
+from .latent_class import fit_latent_classes, reader_estimates
+from .maths import (
+    DrawnBoxes,
+    Objects,
+    assignment,
+    average_linkage,
+    build_objects,
+    mean_sides,
+    model_sides,
+    sightings,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,3 +102,50 @@ class BoxMean(BoxClusters):
         sides = model_sides(drawn, objects, accepted.astype(np.float64), self.max_iter, self.tol)
         moved = replace(objects, corner=sides.corner)
         return BoxSolution(moved, accepted, sides.bias, sides.spread, n_iter=sides.n_iter, converged=sides.converged)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxLatentClass(BoxClusters):
+    """The clusters of `box_clusters`, each of which is a true object or not; readers have sensitivities.
+
+    A cluster c is false, a faint object or a clear one (latent class z). Reader r draws it with probability
+    rate[z_c, r], independently given z, and it is seen only if some reader drew it:
+    p(y_c | z) = prod_r rate^y (1 - rate)^(1 - y) / (1 - prod_r (1 - rate)). Fitted by EM (Dawid & Skene 1979,
+    doi:10.2307/2346806; unseen objects as in Dempster, Laird & Rubin 1977, doi:10.1111/j.2517-6161.1977.tb01600.x,
+    section 4.2). Objects that are more probably true than false become boxes with the median of their sides. The worker
+    summary has each reader's sensitivity, with an interval, and false alarms per image.
+
+    It fails with fewer than three readers per image, where misses and false alarms cannot be told apart, and where
+    readers see the same mirages: boxes that several of them draw wrongly count as objects.
+
+    Args:
+        strength: Number of pseudo-objects by which the rates of each reader are shrunk to the crowd's.
+        max_iter: Maximum number of iterations.
+        tol: Largest change of the probability that a candidate is true at which the model stops.
+
+    >>> import crowdwise as cw
+    >>> crowd = cw.simulate.scenario("boxes_plain", tasks=60, workers=8, labels=5, seed=1)
+    >>> result = cw.boxes.BoxLatentClass().fit(crowd.votes)
+    >>> result.worker_table().columns[2:6]
+    ['sensitivity', 'sensitivity_low', 'sensitivity_high', 'false_alarms']
+    """
+
+    name: ClassVar[str] = "box_latent_class"
+    strength: Positive = 4.0
+    max_iter: Count = 1_000
+    tol: NonNegative = 1e-3
+
+    def solve(self, drawn: DrawnBoxes, objects: Objects) -> BoxSolution:
+        """Fit the classes of the clusters; gold decides those on its images."""
+        return self.solve_known(drawn, objects, None)
+
+    def solve_known(self, drawn: DrawnBoxes, objects: Objects, drawing: F8 | None) -> BoxSolution:
+        """Fit the classes of the clusters with the readers' rates of an earlier fit, if there are any."""
+        sighted = sightings(drawn, objects)
+        fixed = None if drawing is None else drawing.T
+        fit = fit_latent_classes(drawn, objects, sighted, self.strength, self.max_iter, self.tol, fixed)
+        accepted = np.where(objects.is_gold, objects.is_true, fit.sure > 0.5)
+        readers = reader_estimates(drawn, sighted, fit)
+        return BoxSolution(
+            objects, accepted, sure=fit.sure, readers=readers, n_iter=fit.n_iter, converged=fit.converged
+        )

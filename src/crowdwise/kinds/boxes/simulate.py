@@ -64,6 +64,7 @@ def box_crowd(
     random: float = 0.0,
     idle: float = 0.0,
     whole: float = 0.0,
+    hard: float = 0.0,
     seed: int | np.random.Generator = 0,
 ) -> BoxCrowd:
     """Draw a crowd that draws boxes on images.
@@ -82,6 +83,7 @@ def box_crowd(
         random: Share of workers who draw boxes anywhere.
         idle: Share of workers who never draw a box.
         whole: Share of workers who always draw one box around the whole image.
+        hard: Standard deviation of the difficulty of images, on the scale of the log odds of drawing an object.
         seed: Seed of the draws, or a generator.
     """
     rng = np.random.default_rng(seed)
@@ -98,7 +100,10 @@ def box_crowd(
     task = np.repeat(np.arange(tasks), per_task)
     honest = (kinds == "honest")[worker]
     row, target = _targets(true_size, task, honest)
-    is_drawn = rng.random(len(row)) < hit[worker[row]]
+    chance = hit[worker[row]]
+    if hard > 0:
+        chance = 1 / (1 + np.exp(rng.normal(0.0, hard, tasks)[task[row]] - np.log(chance / (1 - chance))))
+    is_drawn = rng.random(len(row)) < chance
     row, target = row[is_drawn], target[is_drawn]
     unit = np.tile(true_corner[target, 2:] - true_corner[target, :2], 2)
     shift = side[worker[row]] + rng.normal(size=(len(row), 4)) * noise[worker[row], None]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from ...core.arrays import F8
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
@@ -24,6 +25,7 @@ class ComparisonHooks(DecidedHooks):
     """Hooks of comparisons."""
 
     display_name = "comparisons"
+    loss_name = "probability of a wrong outcome"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import ComparisonEstimate, ComparisonWorkers
@@ -34,6 +36,10 @@ class ComparisonHooks(DecidedHooks):
         from ...plots.orders import html
 
         return html(result)
+
+    def expected_loss(self, votes: Votes[Any], result: Result) -> F8:  # noqa: ARG002
+        _, confidence = self.decisions().of(result)
+        return 1.0 - confidence
 
     def plots(self, result: Result) -> Any:
         from ...plots.orders import OrderPlots

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ...core.arrays import F8
     from ...core.doubt import InputDoubt
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.method import Method
@@ -30,6 +31,7 @@ class NumberHooks(PackageHooks):
     """Hooks of numbers."""
 
     display_name = "numbers"
+    loss_name = "absolute error"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import NumberEstimate, NumberWorkers
@@ -105,6 +107,11 @@ class NumberHooks(PackageHooks):
         from ...evaluation.guarantee.verdicts import number_verdicts
 
         return number_verdicts(result)
+
+    def expected_loss(self, votes: Votes[Any], result: Result) -> F8:
+        from .scoring import expected_errors
+
+        return expected_errors(votes, result)
 
     def one_worker(self) -> Method:
         from .methods import Mean

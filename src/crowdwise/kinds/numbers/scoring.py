@@ -467,3 +467,15 @@ def trust(result: Result, error: float = ERROR) -> NumberTrust:
 def _mean(values: Any) -> float:
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if len(finite) else float("nan")
+
+
+def expected_errors(votes: Votes[Any], result: Result) -> F8:
+    """Return the expected absolute error of each task, of several parts their mean; sqrt(2 / pi) standard deviations.
+
+    A task without answers has the spread of all tasks.
+    """
+    sd = np.asarray(result.estimate_as(NumberEstimate).sd, dtype=np.float64).reshape(votes.n_tasks, -1)
+    mean = np.asarray(result.mean, dtype=np.float64).reshape(votes.n_tasks, -1)
+    usual = np.nanstd(mean, axis=0) if len(mean) else np.zeros(sd.shape[1])
+    sd = np.where(np.isfinite(sd), sd, usual)
+    return np.asarray(np.sqrt(2 / np.pi) * sd.mean(axis=1))

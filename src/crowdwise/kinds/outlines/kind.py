@@ -21,6 +21,7 @@ class OutlineHooks(StudiedByDistanceHooks):
     """Hooks of outlines."""
 
     display_name = "outlines"
+    score_name = "IoU"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import OutlineEstimate, OutlineWorkers

@@ -19,6 +19,7 @@ class ProbabilityHooks(DecidedHooks):
     """Hooks of probabilities."""
 
     display_name = "probabilities"
+    score_name = "1 - absolute difference from the outcome"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import ProbabilityEstimate, ProbabilityWorkers

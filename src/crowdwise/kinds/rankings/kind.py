@@ -9,6 +9,7 @@ from ..hooks import DistanceHooks
 from .answers import NAMES, RankingCoder, accepts, detect_columns, explain_detection, ranking_votes
 
 if TYPE_CHECKING:
+    from ...core.arrays import F8
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
@@ -20,6 +21,7 @@ class RankingHooks(DistanceHooks):
     """Hooks of rankings."""
 
     display_name = "rankings"
+    score_name = "Kendall's tau"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import RankingEstimate, RankingWorkers
@@ -50,6 +52,9 @@ class RankingHooks(DistanceHooks):
         from .page import ranking_page
 
         return self.call(ranking_page, votes, result, **options)
+
+    def score_of_distance(self, distance: F8) -> F8:
+        return 1.0 - 2.0 * distance
 
     def gold_answers(self, votes: Votes[Any], gold: Any) -> tuple[Any, Any]:
         from .fitting import gold_answers

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from ...core.arrays import F8
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
@@ -24,6 +25,7 @@ class SetHooks(DecidedHooks):
     """Hooks of label sets."""
 
     display_name = "label sets"
+    score_name = "F1 of the classes"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import SetPosterior, SetWorkers
@@ -49,6 +51,11 @@ class SetHooks(DecidedHooks):
         from .reading import read_set_truth
 
         return read_set_truth(path, missing=missing)
+
+    def task_scores(self, votes: Votes[Any], result: Result, gold: Any) -> tuple[Any, F8]:
+        from .scoring import f1_of_tasks
+
+        return f1_of_tasks(votes, result, gold)
 
     def offered(self, tasks: Any, offered: Any) -> list[Any]:
         from .reading import offered_in

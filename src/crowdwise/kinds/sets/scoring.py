@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ...core.arrays import F8, Mask
@@ -232,3 +233,15 @@ def inspect(facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Ta
     if facts["largest_answer"] <= 1:
         advice.append("no answer names two classes; if only one can be true, read the file with --kind classes")
     return rows, [Table("Classes", ["class", "answers", "share"], table)], advice
+
+
+def f1_of_tasks(votes: Votes[Sets], result: Result, gold: Any) -> tuple[npt.NDArray[np.int64], F8]:
+    """Return the codes of the tasks whose whole set is known, and the F1 of their sets; 1 for two empty sets."""
+    from .fitting import gold_answers
+
+    tasks, answers = gold_answers(votes, gold)
+    member = result.estimate_as(SetPosterior).member[tasks] > 0
+    true = np.zeros_like(member)
+    true[np.repeat(np.arange(len(tasks)), np.diff(answers.start)), answers.code] = True
+    counts = np.stack([(member & true).sum(axis=1), member.sum(axis=1), true.sum(axis=1)], axis=1)
+    return tasks, np.nan_to_num(f1_of(counts.astype(np.float64)), nan=1.0)

@@ -21,6 +21,7 @@ class SpanHooks(StudiedByDistanceHooks):
     """Hooks of spans."""
 
     display_name = "spans of a text"
+    score_name = "F1 of the marked text"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import SpanEstimate, SpanWorkers

@@ -21,6 +21,7 @@ class TextHooks(StudiedByDistanceHooks):
     """Hooks of free texts."""
 
     display_name = "free texts"
+    score_name = "1 - word error rate"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import TextEstimate, TextWorkers

@@ -11,6 +11,7 @@ from .answers import TripletCoder, detect_columns, fill_columns, triplet_votes
 if TYPE_CHECKING:
     import polars as pl
 
+    from ...core.arrays import F8
     from ...core.estimate import Estimate, WorkerSummary
     from ...core.result import Result
     from ...core.votes import Votes
@@ -21,11 +22,17 @@ class TripletHooks(DecidedHooks):
     """Hooks of triplets."""
 
     display_name = "triplets"
+    loss_name = "probability of a wrong outcome"
+    score_name = "accuracy"
 
     def estimate_types(self) -> tuple[type[Estimate], type[WorkerSummary]]:
         from .estimate import TripletEstimate, TripletWorkers
 
         return TripletEstimate, TripletWorkers
+
+    def expected_loss(self, votes: Votes[Any], result: Result) -> F8:  # noqa: ARG002
+        _, confidence = self.decisions().of(result)
+        return 1.0 - confidence
 
     def plots(self, result: Result) -> Any:
         from ...plots.shapes import TripletPlots

@@ -42,6 +42,9 @@ class GLAD(ProbabilisticAggregator):
     alphas_: Any = field(init=False, repr=False)
     betas_: Any = field(init=False, repr=False)
     loss_history_: list[float] = field(init=False, repr=False)
+    _table: CodedFrame = field(init=False, repr=False)
+    _model: _Model = field(init=False, repr=False)
+    _right: F8 = field(init=False, repr=False)
 
     def fit(self, data: Any) -> GLAD:
         """Fit to `data` with task, worker, label."""
@@ -77,6 +80,46 @@ class GLAD(ProbabilisticAggregator):
         tasks = table.first["task"]
         self.betas_ = pd.Series(x[m:][tasks], index=table.tasks.take(tasks), name="beta")
         return self
+
+    # The steps of `fit`, by the names that subclasses of crowd-kit's class call. They take and return crowd-kit's frame
+    # of rows, which is not needed here: the model holds the rows.
+
+    def _init(self, data: Any) -> None:
+        table = read(data)
+        self._names(table)
+        self._table = table
+        self._model = _Model(table, self.labels_priors, self.alphas_priors_mean, self.betas_priors_mean)
+        self._update_alphas_betas(*self._get_alphas_betas_by_point(np.ones(len(self.workers_) + len(self.tasks_))))
+
+    def _join_all(self, data: Any, alphas: Any, betas: Any, priors: Any) -> Any:  # noqa: ARG002
+        return data.assign(alpha=data["worker"].map(alphas), beta=data["task"].map(betas))
+
+    def _e_step(self, data: Any) -> Any:
+        self._right = self._model.e_step(self._point())
+        columns = self._model.classes.rename("variable")
+        self.probas_ = pd.DataFrame(self._model.posterior, index=self._table.tasks, columns=columns)
+        return data
+
+    def _compute_Q(self, data: Any) -> float:  # noqa: ARG002
+        return self._model.loss(self._point(), self._right)
+
+    def _gradient_Q(self, data: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        m, slope = len(self._table.workers), self._model.slope(self._point(), self._right)
+        alphas = pd.Series(slope[:m], index=self._table.workers, name="dQa")
+        return alphas, pd.Series(slope[m:], index=self._table.tasks, name="dQb")
+
+    def _get_alphas_betas_by_point(self, x: F8) -> tuple[Any, Any]:
+        m = len(self.workers_)
+        alphas = pd.Series(x[:m], index=pd.Index(self.workers_, name="worker"), name="alpha")
+        return alphas, pd.Series(x[m:], index=pd.Index(self.tasks_, name="task"), name="beta")
+
+    def _update_alphas_betas(self, alphas: Any, betas: Any) -> None:
+        self.alphas_, self.betas_ = alphas, betas
+
+    def _point(self) -> F8:
+        """Return the parameters in the order of the model."""
+        parts = (self.alphas_.reindex(self._table.workers), self.betas_.reindex(self._table.tasks))
+        return np.concatenate([part.to_numpy(dtype=np.float64) for part in parts])
 
     def _names(self, table: CodedFrame) -> None:
         """Set the attributes that describe the data."""

@@ -12,6 +12,9 @@ from ....em.ascent import Point, climb
 from ....kinds.comparisons.maths.models import NoisyObjective, PairRows
 from .base import InputError, select_columns
 
+# Name of a Series of scores.
+SCORES = "agg_score"
+
 
 def _rows(data: Any, worker: bool) -> tuple[PairRows, Any, Any]:
     """Return the rows of a frame, its items and its workers."""
@@ -60,7 +63,7 @@ class BradleyTerry(PairwiseAggregator):
         """Fit to `data` with left, right and label (the winner)."""
         self.loss_history_ = []
         if not len(data):
-            self.scores_ = pd.Series([], dtype=np.float64)
+            self.scores_ = pd.Series([], dtype=np.float64, name=SCORES)
             return self
         rows, items, _ = _rows(data, worker=False)
         one, two, won, lost = rows.pairs
@@ -76,7 +79,7 @@ class BradleyTerry(PairwiseAggregator):
             score = new
             if loss < self.tol:
                 break
-        self.scores_ = pd.Series(score, index=items)
+        self.scores_ = pd.Series(score, index=items, name=SCORES)
         return self
 
 
@@ -104,7 +107,8 @@ class NoisyBradleyTerry(PairwiseAggregator):
     def fit(self, data: Any) -> NoisyBradleyTerry:
         """Fit to `data` with worker, left, right and label (the winner)."""
         if not len(data):
-            self.scores_ = self.biases_ = self.skills_ = pd.Series([], dtype=np.float64)
+            empty = pd.Series([], dtype=np.float64)
+            self.scores_, self.biases_, self.skills_ = (empty.rename(name) for name in (SCORES, "bias", "skill"))
             return self
         rows, items, workers = _rows(data, worker=True)
         # crowd-kit has no prior on skills and biases; a weak one keeps them finite.
@@ -115,7 +119,7 @@ class NoisyBradleyTerry(PairwiseAggregator):
         draws[rows.n_items : rows.n_items + rows.n_workers] += 1.0
         solution = climb(lambda x: Point(*objective(x)), draws, max_iter=self.n_iter, tol=self.tol * 1e-2)
         score, skill, habit = objective.parts(solution.x)
-        self.scores_ = pd.Series(1 / (1 + np.exp(-score)), index=pd.Index(items, name="label"), name="score")
-        self.biases_ = pd.Series(1 / (1 + np.exp(-habit)), index=workers)
-        self.skills_ = pd.Series(skill, index=workers)
+        self.scores_ = pd.Series(1 / (1 + np.exp(-score)), index=pd.Index(items, name="label"), name=SCORES)
+        self.biases_ = pd.Series(1 / (1 + np.exp(-habit)), index=workers, name="bias")
+        self.skills_ = pd.Series(skill, index=workers, name="skill")
         return self

@@ -51,7 +51,7 @@ class ROVER:
         chosen_words = [parts[r][p] for r, p in zip(row.tolist(), position.tolist(), strict=True)]
         ends = at.tolist()
         texts = [self.detokenizer([w for w in chosen_words[a:b] if w]) for a, b in itertools.pairwise(ends)]
-        self.texts_ = pd.Series(texts, index=pd.Index(names, name="task"), name="agg_text", dtype=object)
+        self.texts_ = pd.Series(texts, index=pd.Index(names, name="task"), name="agg_text")
         return self
 
     def fit_predict(self, data: Any) -> Any:
