@@ -1,4 +1,4 @@
-"""The docs' table of kinds and commands, from the hooks: `python -m tests.docs.kinds` writes docs/kinds-and-commands.md again."""
+"""The docs' table of kinds and commands, from the hooks: `python -m tests.docs.kinds` writes the page again."""
 
 from __future__ import annotations
 
