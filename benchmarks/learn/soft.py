@@ -72,8 +72,8 @@ def real(name: str) -> Problem:
         order = text["task"]
         x = TfidfVectorizer(min_df=2, ngram_range=(1, 2), sublinear_tf=True).fit_transform(text["text"].fill_null(""))
     position = pl.DataFrame({"task": order, "row": np.arange(len(order))})
-    known = position.join(truth, on="task", how="left", maintain_order="left")
-    rows = known.filter(pl.col("label").is_not_null())
+    joined = position.join(truth, on="task", how="left", maintain_order="left")
+    rows = joined.filter(pl.col("label").is_not_null())
     names = rows["label"].unique().sort()
     code = {value: i for i, value in enumerate(names)}
     at = rows["row"].to_numpy()

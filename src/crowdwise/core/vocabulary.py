@@ -124,10 +124,10 @@ def refuse_other_classes(labels: pl.Series, classes: pl.Series, what: str) -> No
         classes: The classes of the votes.
         what: What messages call the known labels.
     """
-    known = spelt_like(labels, classes).drop_nulls()
-    if not len(known) or not len(classes) or lookup(classes, known)[1].any():
+    values = spelt_like(labels, classes).drop_nulls()
+    if not len(values) or not len(classes) or lookup(classes, values)[1].any():
         return
-    names = known.cast(pl.String).unique().sort()
+    names = values.cast(pl.String).unique().sort()
     plain = classes.cast(pl.String).str.strip_chars().str.to_lowercase()
     is_same = bool(names.str.strip_chars().str.to_lowercase().is_in(plain.implode()).any())
     why = "they differ in case or blanks" if is_same else "are they the labels of another question?"

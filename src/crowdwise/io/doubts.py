@@ -81,10 +81,10 @@ def _share(names: pl.Series, pattern: str) -> float:
 def _swapped(votes: Any, columns: Mapping[str, str]) -> InputDoubt | None:
     """Tasks that are named like workers, and workers that are named like tasks."""
     named = {role: plain_name(columns.get(role, role)) for role in ("task", "worker")}
-    known = {role: [*KNOWN_AS[role].split(), *ALSO_KNOWN_AS[role].split()] for role in named}
+    usual = {role: [*KNOWN_AS[role].split(), *ALSO_KNOWN_AS[role].split()] for role in named}
     tasks, workers = votes.tasks, votes.workers
     is_right = _share(tasks, TASK_NAME) >= MOST and _share(workers, WORKER_NAME) >= MOST
-    if named["task"] in known["worker"] and named["worker"] in known["task"] and not is_right:
+    if named["task"] in usual["worker"] and named["worker"] in usual["task"] and not is_right:
         pair = f"the task from column {columns['task']!r} and the worker from {columns['worker']!r}"
         return InputDoubt("swapped", f"--columns takes {pair}: are they swapped?")
     like_workers = max(_share(tasks, WORKER_NAME), _share(tasks, EMAIL))
