@@ -11,7 +11,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.core.doubt import DOUBTS, OF_AGGREGATION
-from tests.data import ROOT
+from tests.data import ROOT, found_data
 
 CLASSES = ("apple", "pear", "plum")
 VOTE, VALUE = ("task", "worker", "label"), ("task", "worker", "value")
@@ -197,6 +197,28 @@ def test_a_doubt_is_answered_by_its_name(folder, crowdwise_cli):
                 cw.read("votes.csv", **read)
         assert len(cw.read("votes.csv", **read, allow=allow)) > 0
     assert names == set(DOUBTS)
+
+
+@pytest.mark.slow
+def test_every_simulated_crowd_is_accepted(tmp_path):
+    for name in cw.simulate.EVERY:
+        cw.simulate.scenario(name, tasks=60, seed=1).save(tmp_path / name)
+        file = next(path for path in (tmp_path / name).iterdir() if path.name in ("labels.csv", "votes.csv"))
+        assert cw.read_all(file).doubts == (), name
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_every_real_set_is_accepted():
+    sets = 0
+    for file in sorted(found_data().glob("*/labels.csv")):
+        try:
+            reading = cw.read_all(file, allow=["all"])
+        except cw.DataError:  # repeats that need a policy, columns that need a name
+            continue
+        assert reading.doubts == (), file
+        sets += 1
+    assert sets > 50
 
 
 def test_an_unknown_doubt_is_refused(folder, fails):
