@@ -41,7 +41,7 @@ def krippendorff_alpha(votes: Any, **options: Any) -> float | None:
 
     >>> import crowdwise as cw
     >>> round(krippendorff_alpha(cw.numbers.number_votes([1, 1, 2, 2, 3, 3], [*"ababab"], [1, 1, 2, 3, 5, 5])), 3)
-    0.955
+    0.95
     """
     alphas = [c for c in agreement(votes, **options) if "Krippendorff" in c.name]
     if len(alphas) > 1:
