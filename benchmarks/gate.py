@@ -124,7 +124,7 @@ def main() -> None:
     runs = parser.parse_args().runs
     if not PAGE.is_file():
         PAGE.write_text(HEAD, encoding="utf-8")
-    command = "python -m benchmarks.gate"
+    command = "python -m benchmarks.gate" + ("" if runs == RUNS else f" --runs {runs}")
     header = ["flips", *RULES.values()]
     body = (
         f"Share of {runs:,} runs with an alarm in {LOOKS} looks, 1,500 anchors judged again one after another. The "

@@ -11,7 +11,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.errors import DataError, ParameterError
-from crowdwise.evaluation.variance import Design, half_width
+from crowdwise.evaluation.variance import StudyDesign, half_width
 
 
 def log(prompts=40, answers=2, judges=3, repeats=2, systems=2, seed=0, sd=None):
@@ -57,7 +57,7 @@ def test_a_plan_reaches_its_target_at_the_least_cost():
     design, cost, half = study.plan
     assert half <= 0.15
     assert cost == pytest.approx(design.cost(prices))
-    fewer = Design(design.prompt - 1, design.answer, design.raters, design.repeat, design.system)
+    fewer = StudyDesign(design.prompt - 1, design.answer, design.raters, design.repeat, design.system)
     rows = log()
     from crowdwise.evaluation.variance import _read, _terms
     from crowdwise.stats.variance_components import variance_components

@@ -33,7 +33,7 @@ GRID = (1, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True)
-class Design:
+class StudyDesign:
     """Numbers of prompts, of answers per prompt and system, of raters of each sort, and of repeated verdicts."""
 
     prompt: float
@@ -79,11 +79,11 @@ class VarianceStudy:
     """
 
     table: pl.DataFrame
-    design: Design
+    design: StudyDesign
     half_width: float
     of: str
     next_best: pl.DataFrame
-    plan: tuple[Design, float, float] | None
+    plan: tuple[StudyDesign, float, float] | None
     level: float
     mean: float
     notes: tuple[str, ...]
@@ -142,7 +142,7 @@ def variance(
     )  # fmt: skip
 
 
-def half_width(components: Components, design: Design, level: float) -> float:
+def half_width(components: Components, design: StudyDesign, level: float) -> float:
     """Return half the width of the interval of the mean, or of the difference of two systems, in a design."""
     from scipy.special import ndtri
 
@@ -221,7 +221,7 @@ def _terms(factors: Mapping[str, Any]) -> list[Term]:
     return terms
 
 
-def _design(y: F8, factors: Mapping[str, Any]) -> Design:
+def _design(y: F8, factors: Mapping[str, Any]) -> StudyDesign:
     """Return the design of the data; numbers of answers and repeats are means."""
     n = {name: int(code.max()) + 1 for name, code in factors.items()}
     systems, raters = n.get("system", 1), {name: float(n[name]) for name in RATERS if name in n}
@@ -231,7 +231,7 @@ def _design(y: F8, factors: Mapping[str, Any]) -> Design:
     if ANSWER in factors:
         answers = len(np.unique(place * n[ANSWER] + factors[ANSWER])) / cells
     judged = cells * answers * float(np.prod(list(raters.values())))
-    return Design(float(n["prompt"]), round(answers, 3), raters, round(max(len(y) / judged, 0.001), 3), systems)
+    return StudyDesign(float(n["prompt"]), round(answers, 3), raters, round(max(len(y) / judged, 0.001), 3), systems)
 
 
 # ----------------------------------------------------------------
@@ -268,7 +268,7 @@ def _prices(prices: Mapping[str, float] | None) -> dict[str, float]:
     return full
 
 
-def _levers(design: Design) -> dict[str, Design]:
+def _levers(design: StudyDesign) -> dict[str, StudyDesign]:
     """Return the design with one more prompt, answer, rater of each sort, and repeat."""
     out = {"prompts": replace(design, prompt=design.prompt + 1), "answers": replace(design, answer=design.answer + 1)}
     for name, n in design.raters.items():
@@ -277,7 +277,7 @@ def _levers(design: Design) -> dict[str, Design]:
 
 
 def _next(
-    components: Components, design: Design, prices: Mapping[str, float], amount: float, level: float
+    components: Components, design: StudyDesign, prices: Mapping[str, float], amount: float, level: float
 ) -> pl.DataFrame:
     """Return what an amount buys of each lever, and the half width after it."""
     rows, now = [], half_width(components, design, level)
@@ -293,7 +293,7 @@ def _next(
     return pl.DataFrame(rows, schema=schema).sort("half_width", maintain_order=True)
 
 
-def _more(design: Design, lever: str, units: float) -> Design:
+def _more(design: StudyDesign, lever: str, units: float) -> StudyDesign:
     if lever == "prompts":
         return replace(design, prompt=design.prompt + units)
     if lever == "answers":
@@ -305,13 +305,13 @@ def _more(design: Design, lever: str, units: float) -> Design:
 
 
 def _plan(
-    components: Components, design: Design, prices: Mapping[str, float], target: float, level: float
-) -> tuple[Design, float, float]:
+    components: Components, design: StudyDesign, prices: Mapping[str, float], target: float, level: float
+) -> tuple[StudyDesign, float, float]:
     """Return the cheapest design with a half width of at most the target."""
-    best: tuple[Design, float, float] | None = None
+    best: tuple[StudyDesign, float, float] | None = None
     for answers, repeats, *raters in product(GRID, GRID[:4], *([GRID] * len(design.raters))):
         sizes = dict(zip(design.raters, map(float, raters), strict=True))
-        trial = Design(1, answers, sizes, repeats, design.system)
+        trial = StudyDesign(1, answers, sizes, repeats, design.system)
         floor = half_width(components, replace(trial, prompt=1e12), level)
         if floor >= target:
             continue
