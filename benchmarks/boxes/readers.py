@@ -17,8 +17,8 @@ from .. import data_folder
 from ..markdown import figures
 
 GOLD_IMAGES = 100
-DRAWS = 40
-CROWDS = 40
+DRAWS = 30
+CROWDS = 8
 # Readers with fewer objects than this on the checked images are left out: their truth is not expert.
 FEWEST = 30
 
@@ -79,7 +79,7 @@ def coverage_section() -> str:
     text = (
         f"Share of 95 % intervals of readers' recall and precision that hold the truth, with gold on {GOLD_IMAGES} "
         f"images ({GOLD_IMAGES // 2} in simulated crowds), over {DRAWS} draws of gold (boxes_street: the truth is the "
-        f"value against all experts' boxes) or {CROWDS} crowds of 12 readers (the truth is the value on 1,000 images). "
+        f"value against all experts' boxes) or {CROWDS} crowds of 12 readers (the truth is the value on 600 images). "
         "Independent: Jeffreys' interval, which treats the objects of an image as independent.\n\n"
     )
     head = [
@@ -111,9 +111,9 @@ def _street() -> Iterator[Case]:
 
 def _simulated(hard: float) -> Iterator[Case]:
     for seed in range(CROWDS):
-        crowd = PlantedBoxes(box_crowd(1_000, 12, per_task=5, objects=3.0, recall=0.8, extra=0.3, hard=hard, seed=seed))
+        crowd = PlantedBoxes(box_crowd(600, 12, per_task=5, objects=3.0, recall=0.8, extra=0.3, hard=hard, seed=seed))
         frame, truth = crowd.votes.to_frame(), crowd.truth_table()
-        names = truth["task"].to_list()[:300]
+        names = truth["task"].to_list()[:200]
         few = frame.filter(pl.col("task").is_in(names))
         votes = cw.boxes.box_votes(few["task"], few["worker"], few["boxes"], workers=crowd.votes.workers)
         expert = summary(cw.boxes.BoxClusters(), crowd.votes, truth)

@@ -19,7 +19,7 @@ HEAD = """\
 It takes a checkout of each peer's public repository (the packages come without tests), makes an environment of its own
 for it, copies the tests into a temporary folder, turns every import of a name that [our face](../migrating.md) has to
 the face, and runs them; then the same tests as they are, on the peer itself in the same environment. Tests that use a
-name which the face does not have (texts, images, pairs, data sets, torch) are not counted. Nothing of the peers' tests
+name which the face does not have (data sets, torch) are not counted. Nothing of the peers' tests
 is part of this project.
 """
 

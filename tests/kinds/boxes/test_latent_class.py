@@ -90,3 +90,10 @@ def test_infer_uses_the_rates_of_the_fit(crowd):
     inferred = result.infer(cw.boxes.box_votes(few["task"], few["worker"], few["boxes"]))
     assert inferred.worker_summary.sensitivity.max() == result.worker_summary.sensitivity.max()
     assert inferred.to_table()["boxes"].to_list() == result.to_table()["boxes"].to_list()[:2]
+
+
+def test_false_alarms_do_not_become_objects_that_nobody_sees():
+    # Without a limit the model took each box of a single reader for one of hundreds of objects that all others missed.
+    crowd = PlantedBoxes(box_crowd(200, 12, per_task=5, objects=3.0, recall=0.8, extra=0.3, seed=8))
+    summary = cw.boxes.BoxLatentClass().fit(crowd.votes).worker_summary
+    assert np.abs(summary.sensitivity - crowd.planted.recall).mean() < 0.05

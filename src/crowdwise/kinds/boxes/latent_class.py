@@ -15,6 +15,9 @@ from .maths import DrawnBoxes, Objects, Sightings, clustered_rate
 FALSE, FAINT, CLEAR = range(3)
 # Candidates drawn by at least this share of the readers start as clear.
 STARTS_CLEAR = 0.7
+# The crowd draws a faint object with at least this probability on average. Rarer ones cannot be told from false alarms:
+# both are boxes of a single reader, and the model would suppose any number of objects that nobody saw.
+LEAST_FAINT = 0.3
 # Probabilities are kept this far from 0 and 1.
 EDGE = 1e-6
 
@@ -114,6 +117,8 @@ def _rates(pairs: _Pairs, posterior: F8, unseen: F8, strength: float) -> F8:
         total = sums(weight * unseen[pairs.object, k], pairs.reader, pairs.n_readers)
         mean = (hits.sum() + 0.5) / (total.sum() + 1.0)
         out[k] = (hits + strength * mean) / (total + strength)
+        if k == FAINT and mean < LEAST_FAINT:
+            out[k] *= LEAST_FAINT / mean
     return np.clip(out, EDGE, 1 - EDGE)
 
 
