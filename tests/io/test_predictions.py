@@ -13,7 +13,8 @@ from crowdwise.io.export import write_result
 from crowdwise.io.export.predictions import scores
 from crowdwise.io.formats.base import Control
 
-# label-studio-sdk 2.1.2's LabelInterface.validate_prediction accepts the predictions of these tests.
+# label-studio-sdk 2.1.2 (LabelInterface.validate_prediction) accepts these predictions,
+# apart from the `to_name` of pairs, which is kept as the export has it.
 
 
 def export(path, *answers_of_tasks, data=None):

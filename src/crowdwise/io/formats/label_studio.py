@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator
+from sys import intern
 from typing import Any
 
 import polars as pl
@@ -64,7 +66,7 @@ LISTED = ("choices", "taxonomy")
 # spans of text
 MARKS = "labels"
 # Longest text of a task's data that votes carry for display.
-SHOWN = 500
+SHOWN = 240
 LISTS = ("annotations", "completions")  # the second is used by old exports
 
 
@@ -95,6 +97,29 @@ def _items(source: Source, where: str, export: _Export) -> Iterator[TaskItem]:
             yield TaskItem(name, task.get("id"), _mapping(task.get("data"), at, "data"))
 
 
+class _Submitted:
+    """Annotations that are no skips, in little memory: task, worker, time, duration, questions that are answered."""
+
+    def __init__(self) -> None:
+        self.names: dict[str | None, int] = {}
+        self.questions: dict[frozenset[str], int] = {}
+        self.codes = array("i")
+        self.numbers = array("d")
+
+    def add(self, task: str | None, worker: str | None, time: float, duration: float, answered: frozenset[str]) -> None:
+        codes = [self.names.setdefault(name, len(self.names)) for name in (task, worker)]
+        self.codes.extend([*codes, self.questions.setdefault(answered, len(self.questions))])
+        self.numbers.extend((time, duration))
+
+    def without(self, question: str) -> Iterator[tuple[str | None, str | None, float, float]]:
+        """Yield task, worker, time and duration of the annotations that do not answer this question."""
+        names, answered = list(self.names), list(self.questions)
+        for i in range(len(self.codes) // 3):
+            task, worker, code = self.codes[3 * i : 3 * i + 3]
+            if question not in answered[code]:
+                yield names[task], names[worker], self.numbers[2 * i], self.numbers[2 * i + 1]
+
+
 class _Export:
     """Collects the rows of all questions, which are known only at the end of the file."""
 
@@ -105,9 +130,9 @@ class _Export:
         self.emails: dict[str, str] = {}
         self.controls: dict[str, Control] = {}
         # Every annotation that is no skip: task, worker, time and duration, and the questions that it answers.
-        self.submitted: list[tuple[str | None, str | None, float, float, frozenset[str]]] = []
+        self.submitted = _Submitted()
         self.checked: list[tuple[str | None, frozenset[str]]] = []  # ground truths
-        self.shown: dict[str, dict[str, Any]] = {}  # task -> its data
+        self.shown: dict[str, dict[str, Any]] = {}  # name -> task -> value in its data
         self.sizes: dict[str, tuple[float, float]] = {}  # task -> width and height of its image
         self.texts: dict[str, str] = {}
         self.answers = self.skips = self.truths = self.predictions = self.regions = 0
@@ -115,8 +140,10 @@ class _Export:
     def task(self, task: dict[str, Any], at: str) -> None:
         name = self.task_name(task, at)
         if name is not None:
+            if name not in self.tasks:
+                for key, value in content_of(task.get("data")).items():
+                    self.shown.setdefault(key, {})[name] = value
             self.tasks[name] = None
-            self.shown.setdefault(name, content_of(task.get("data")))
         for annotation in _list(next((task[key] for key in LISTS if task.get(key)), None), at, "annotations"):
             annotation = _mapping(annotation, at, "an annotation")
             self._annotation(name, annotation, task.get("data"), at)
@@ -153,7 +180,7 @@ class _Export:
         self.answers += 1
         worker = self._worker(annotation.get("completed_by"), at)
         time, duration = moment(annotation.get("created_at")), number(annotation.get("lead_time"))
-        self.submitted.append((task, worker, time, duration, frozenset(answers)))
+        self.submitted.add(task, worker, time, duration, frozenset(answers))
         for question, labels in answers.items():
             kind = self._kind(question)
             self._of(question).add(task, worker, labels, time=time, duration=duration, kind=kind, source="human")
@@ -258,10 +285,9 @@ class _Export:
     def _add_empty(self, rows: RowBuilder, question: str) -> int:
         """Add the annotations without a result of this question, an empty answer if answers are lists; count them."""
         n = 0
-        for task, worker, time, duration, answered in self.submitted:
-            if question not in answered:
-                rows.add_empty(task, worker, time, duration)
-                n += 1
+        for row in self.submitted.without(question):
+            rows.add_empty(*row)
+            n += 1
         for task, answered in self.checked:
             if task is not None and question not in answered and task not in rows.gold:
                 rows.gold_sets.setdefault(task, [])
@@ -269,17 +295,18 @@ class _Export:
 
     def _about_tasks(self) -> pl.DataFrame | None:
         """Return the data that were shown, and the sizes of images."""
-        names = dict.fromkeys(name for data in self.shown.values() for name in data)
-        columns: dict[str, Any] = {name: [data.get(name) for data in self.shown.values()] for name in names}
-        if self.texts and "text" not in columns:
-            columns["text"] = [self.texts.get(task) for task in self.shown]
+        columns: dict[str, Any] = {
+            name: [of_task.get(task) for task in self.tasks] for name, of_task in self.shown.items()
+        }
+        if self.texts:  # spans need all of it
+            columns["text"] = [self.texts.get(task) for task in self.tasks]
         if self.sizes:
             for i, name in enumerate(("width", "height")):
-                columns[name] = [self.sizes[task][i] if task in self.sizes else None for task in self.shown]
+                columns[name] = [self.sizes[task][i] if task in self.sizes else None for task in self.tasks]
         if not columns:
             return None
         table = {name: pl.Series(name, values, strict=False) for name, values in columns.items()}
-        return pl.DataFrame({"task": pl.Series(list(self.shown), dtype=pl.String), **table})
+        return pl.DataFrame({"task": pl.Series(list(self.tasks), dtype=pl.String), **table})
 
     def _question(self) -> str:
         requested = self.options.question
@@ -332,8 +359,8 @@ def content_of(data: Any) -> dict[str, Any]:
         if isinstance(value, str):
             if value.startswith("data:"):
                 continue
-            value = value if len(value) <= SHOWN else value[: SHOWN - 1] + "…"
-        columns["data_task" if name == "task" else str(name)] = value
+            value = value[:SHOWN]
+        columns[intern("data_task" if name == "task" else name)] = value
     return columns
 
 
