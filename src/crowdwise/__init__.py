@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from .evaluation.guarantee.difference import difference as difference
     from .evaluation.guarantee.estimate import estimate as estimate
     from .evaluation.guarantee.gate import gate as gate
-    from .evaluation.guarantee.judge_certificate import JudgeCertificate as JudgeCertificate
     from .evaluation.guarantee.judge_certificate import certify as certify
     from .evaluation.guarantee.plan import plan as plan
     from .evaluation.guarantee.sampling import draw as draw

@@ -11,7 +11,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.errors import DataError, ParameterError
-from crowdwise.evaluation.guarantee.judge_certificate import anchors_needed
+from crowdwise.evaluation.guarantee.judge_certificate import JudgeCertificate, anchors_needed
 from tests.evaluation.guarantee.made import judged, some
 
 TODAY = date(2026, 1, 10)
@@ -50,13 +50,13 @@ def test_a_certificate_states_what_was_measured(certificate):
 def test_a_changed_file_is_refused(certificate, tmp_path):
     path = tmp_path / "certificate.json"
     certificate.save(path)
-    assert cw.JudgeCertificate.load(path) == certificate
+    assert JudgeCertificate.load(path) == certificate
     path.write_text(path.read_text().replace(f'"floor": {certificate.floor}', '"floor": 0.5'))
     with pytest.raises(DataError, match="was changed after it was written"):
-        cw.JudgeCertificate.load(path)
+        JudgeCertificate.load(path)
     path.write_text("{}")
     with pytest.raises(DataError, match="not a certificate of a judge"):
-        cw.JudgeCertificate.load(path)
+        JudgeCertificate.load(path)
 
 
 def test_what_cannot_be_certified():
@@ -147,7 +147,7 @@ def test_the_command_line(tmp_path, crowdwise_cli):
     assert code == 0
     assert out.startswith("judge-a agrees with people in at least")
     assert crowdwise_cli(*given)[0] == 2  # it exists
-    certificate = cw.JudgeCertificate.load(path)
+    certificate = JudgeCertificate.load(path)
 
     def write(labels):
         rows = [{"task": t, "worker": "judge-a", "label": x} for t, x in labels.items()]
