@@ -208,7 +208,14 @@ def test_every_bad_file_is_another():
 def test_a_million_labels_are_refused_and_not_computed(fails, crowdwise_cli, tmp_path):
     path = tmp_path / "v.csv"
     path.write_bytes(HEAD + b"".join(b"t%d,w%d,label %d\n" % (i % 50_000, i % 7, i) for i in range(1_000_000)))
-    fails("aggregate", path, "--duplicates", "keep", words="1,000,000 distinct labels | limit | label column")
+    fails(
+        "aggregate",
+        path,
+        "--duplicates",
+        "keep",
+        words="1,000,000 different labels in 1,000,000 rows | --columns label=NAME",
+    )
+    fails("aggregate", path, "--duplicates", "keep", "--allow", "ids", words="1,000,000 distinct labels | limit")
     code, _, err = crowdwise_cli("inspect", path)
     assert code == 0
     assert "almost as many classes as labels" in err

@@ -96,10 +96,10 @@ def test_every_kind_of_features_file_gives_the_same(works, files):
 
 
 def test_json_and_parameters(works, files):
-    said = ("-p", "divergence=js", "-p", "prior=(0.2,0.3,0.5)", "--validation", "0", "--seed", "4")
+    said = ("-p", "divergence=js", "-p", "prior=(0.3,0.3,0.4)", "--validation", "0", "--seed", "4")
     out, _ = works("train", files / "x.npz", files / "votes.csv", *FAST, *said, "-o", files / "run", "--json")
     found = json.loads(out)
-    assert found["params"] == {"divergence": "js", "prior": [0.2, 0.3, 0.5], "seed": 4, "epochs": 6}
+    assert found["params"] == {"divergence": "js", "prior": [0.3, 0.3, 0.4], "seed": 4, "epochs": 6}
     assert (found["tasks"], found["features"], found["best_epoch"], found["net"]) == (80, [5], None, "linear")
 
 

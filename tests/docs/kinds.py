@@ -105,7 +105,7 @@ def _formats() -> str:
 
 HEAD = """\
 # Every kind in every command
-`python -m tests.docs.kinds` writes this page from the code; the tests run every cell.
+`python -m tests.docs.kinds` writes this page from the code; the tests run every cell on a real set.
 
 """
 MEANING = """\

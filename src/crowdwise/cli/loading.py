@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
@@ -203,7 +204,7 @@ def _calls(
     from ..core.errors import ParameterError
 
     votes, read_options, output = options["votes"], options["read_options"], options["output"]
-    if read_options.question != ALL and not Path(votes).is_dir():
+    if read_options.question != ALL and not os.path.isdir(votes):  # false for too long a name
         return
     from ..io.questions import folder_names, questions_of, runs_in
 

@@ -105,6 +105,8 @@ def _matching(patterns: Sequence[str], header: Sequence[str], where: str) -> lis
 
 def _task_column(header: Sequence[str], is_chosen: bool, where: str) -> str:
     """Return the column of the task: the first, or where the workers' columns are named one that is called so."""
+    if not header and not is_chosen:
+        raise DataError(f"{where} has no column 'task' for the task")
     if not header:
         raise DataError(f"{where}: --workers takes every column; none is left for the task")
     ids = [c for c in header if plain_name(c) in ("id", "nr", *KNOWN_AS["task"].split())] if is_chosen else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from inspect import signature
 from typing import Any, Self
 
@@ -29,7 +30,8 @@ class Estimator:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters by name; with `deep`, also those of the method, as params__NAME."""
         own = {name: getattr(self, name) for name in signature(type(self).__init__).parameters if name != "self"}
-        inner = (own.get("params") or {}) if deep else {}
+        inner = own.get("params")
+        inner = inner if deep and isinstance(inner, Mapping) else {}
         return own | {f"{INNER}{name}": value for name, value in inner.items()}
 
     def set_params(self, **params: Any) -> Self:

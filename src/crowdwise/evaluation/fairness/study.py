@@ -133,7 +133,8 @@ def fairness(
     votes = given if isinstance(given, Votes) else votes
     verdicts = as_verdicts(given, votes)
     if verdicts.value is not None:
-        raise ParameterError("fairness works on classes, not on numbers")
+        what = "numbers" if votes is None else votes.kind.display_name
+        raise ParameterError(f"fairness works on class labels, not on {what}")
     sample = None
     notes: list[str] = []
     if gold is not None:
