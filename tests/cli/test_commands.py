@@ -461,7 +461,7 @@ def test_as_a_process(files):
 
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_error(files):
-    rows = [(f"task {i}", "w", "x") for i in range(20_000)]
+    rows = [(f"task {i // 2}", "vw"[i % 2], "xy"[i % 3 > 0]) for i in range(40_000)]
     (files / "long.csv").write_bytes(table(rows))
     line = f"'{sys.executable}' -m crowdwise aggregate long.csv -m majority_vote | head -1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], cwd=files, capture_output=True, timeout=120)

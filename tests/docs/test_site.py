@@ -131,6 +131,8 @@ def test_every_parameter_of_a_method_is_described():
     from website import api, docstrings
 
     for cls in api.method_names():
+        if not cls.__module__.startswith("crowdwise."):  # registered by another test
+            continue
         assert set(docstrings.inherited(cls)) == set(inspect.signature(cls).parameters), cls
 
 

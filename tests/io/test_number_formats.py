@@ -185,7 +185,9 @@ def test_gold_and_control_come_with_the_numbers(tmp_path):
 
 def test_a_number_that_is_none_is_refused(tmp_path):
     content = MTURK.replace(b'"2.5"', b'"lots"')
-    assert isinstance(read(tmp_path, "e.csv", content).annotations, cw.Annotations)
+    with pytest.raises(cw.DataError, match="--missing lots leaves them out, --kind classes"):
+        read(tmp_path, "e.csv", content)
+    assert isinstance(read(tmp_path, "e.csv", content, kind="classes").annotations, cw.Annotations)
     with pytest.raises(cw.DataError, match="'lots' in column 'value' is not a number"):
         read(tmp_path, "e.csv", content, kind="numbers")
 

@@ -31,7 +31,7 @@ def renamed(votes, turn):
 
 def test_renaming_classes_leaves_scores_flags_and_agreement_unchanged(mixed):
     a, b = renamed(mixed.annotations, [0, 1, 2]), renamed(mixed.annotations, [2, 0, 1])
-    one, two = (workers.study(v, cw.DawidSkene(smoothing=0.5).fit(v)) for v in (a, b))
+    one, two = (workers.study(v, cw.DawidSkene(smoothing=0.5).fit(v), level="nominal") for v in (a, b))
     for name in NUMBERS:
         assert one.quality[name].to_numpy() == pytest.approx(two.quality[name].to_numpy(), abs=1e-5), name
     assert {(f.worker, f.name) for f in one.flags} == {(f.worker, f.name) for f in two.flags}

@@ -145,7 +145,6 @@ OPTIONS: dict[str, Any] = {
         str | None,
         _option(
             "--workers",
-            "--worker-columns",
             help="Columns of the workers in a wide table, as comma-separated names, patterns ('Coder*') or ranges "
             "(C1:C5); the other columns are about the tasks.",
             metavar="COLUMNS",

@@ -57,7 +57,8 @@ def read_wide(path: str | Path, options: ReadOptions) -> tuple[str, ParsedFile]:
     if blank.any():
         notes += (f"{blank.sum()} blank rows are ignored",)
         frame = frame.filter(~blank)
-    workers = [c for c in frame.columns if c in set(workers)]
+    chosen = set(workers)
+    workers = [c for c in frame.columns if c in chosen]
     if not named and options.requested_kind in (None, "classes", "numbers"):
         workers, about_notes = _without_text(frame, workers)
         notes += about_notes

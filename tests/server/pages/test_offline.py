@@ -121,6 +121,6 @@ def test_the_worker_knows_its_files_and_its_place():
     """Every file of the annotator's page is kept; the worker itself is served for pages of projects."""
     source = _static()["offline.js"].decode()
     names = set(source.partition("NAMES = [")[2].partition("]")[0].replace('"', "").split(", "))
-    assert names == set(_static()) - {"offline.js", "lead.js", "check.js"}
+    assert names == set(_static()) - {"offline.js", "lead.js", "check.js", "review.js"}
     assert static("offline.js").headers["service-worker-allowed"] == "/p/"
     assert "unsafe" not in POLICY

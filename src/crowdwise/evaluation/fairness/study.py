@@ -134,7 +134,7 @@ def fairness(
     verdicts = as_verdicts(given, votes)
     if verdicts.value is not None:
         what = "numbers" if votes is None else votes.kind.display_name
-        raise ParameterError(f"fairness works on class labels, not on {what}")
+        raise ParameterError(f"fairness works on classes, not on {what}")
     sample = None
     notes: list[str] = []
     if gold is not None:
