@@ -74,7 +74,8 @@ def _content(
         task, worker, label, tasks, all_workers, more = melt(frame.select(workers), frame[name], None, None)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
-    about = [c for c in frame.columns if c != name and c not in set(workers)]
+    not_about = {name, *workers}
+    about = [c for c in frame.columns if c not in not_about]
     facts = frame.select(pl.col(name).cast(pl.String).alias("task"), *(pl.col(c) for c in about if c != "task"))
     return ParsedFile(
         {"task": task, "worker": worker, "label": label},
