@@ -49,6 +49,8 @@ def test_type_checkers_see_public_names(name):
 def test_every_method_is_public_in_the_package_of_its_kind():
     for card in method_registry.cards().values():
         module, _, cls = card.where.partition(":")
+        if not module.startswith("crowdwise."):  # registered by another test
+            continue
         package = import_module(".".join(module.split(".")[:3]))
         assert cls in package.__all__, card.name
 

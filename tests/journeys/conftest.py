@@ -29,3 +29,14 @@ def commands():
         return code, out.getvalue(), err.getvalue()
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _own_methods():
+    """The table of methods as before, after each test."""
+    from crowdwise.core import method_registry
+
+    before = dict(method_registry.cards())
+    yield
+    method_registry.cards().clear()
+    method_registry.cards().update(before)
